@@ -118,22 +118,31 @@ _dlaunch() {
 if [[ $funcstack[1] == _dlaunch ]]; then _dlaunch "$@"; else compdef _dlaunch dlaunch; fi
 )script";
 
+// `line` has the words before the cursor without redirections: `commandline -o` keeps the files of redirections. `word`
+// is the word at the cursor without quotes, also if a quote is open.
 constexpr string_view kFish = R"script(# fish completion of dlaunch
 function __dlaunch_complete
-    set -l line (commandline -opc)
-    set -l word (commandline -ct)
+    set -l typed (commandline -ct)
+    set -l before (commandline -pc | string collect)
+    set -l length (math (string length -- "$before") - (string length -- "$typed"))
+    set before (string sub -l $length -- "$before" | string collect)
+    set -l quoted '"(?:[^"\\\\]|\\\\.)*"|\'(?:[^\'\\\\]|\\\\.)*\'|\\\\.'
+    set -l redirection '(?:(?<!\S)[0-9]+)?&?[<>]+[?&|]?\s*(?:'$quoted'|[^][\s<>&|;()"\'\\\\])+'
+    set before (string replace -ra -- "(?s)($quoted)|$redirection" '$1' "$before" | string collect)
+    printf %s "$before" | read -zlat line
+    set -l word (string unescape -- "$typed"; or string unescape -- "$typed\""; or string unescape -- "$typed'")
+    set -l option (string match -r -- '^-[^=]*=' "$typed")
+    set -l value (string replace -- "$option" '' "$typed")
     set -l dlaunch (string replace -r '^~/' "$HOME/" -- $line[1])
     for reply in ($dlaunch __complete $line[2..] "$word" 2>/dev/null)
         switch $reply
             case ':files'
-                set -l option (string match -r -- '^-[^=]*=' "$word")
-                printf "$option%s\n" (__fish_complete_path (string replace -- "$option" '' "$word"))
+                printf "$option%s\n" (complete -C "__dlaunch_no_command $value")
             case ':directories'
-                set -l option (string match -r -- '^-[^=]*=' "$word")
-                printf "$option%s\n" (__fish_complete_directories (string replace -- "$option" '' "$word") '')
+                printf "$option%s\n" (__fish_complete_directories "$value" '')
             case ':program *'
                 set -l first (math (string replace ':program ' '' -- $reply) + 1)
-                complete -C (string join ' ' -- (string escape -- $line[$first..]) "$word")
+                complete -C (string join ' ' -- (string escape -- $line[$first..]) "$typed")
             case ':'
             case '*'
                 echo $reply

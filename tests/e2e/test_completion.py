@@ -3,6 +3,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -60,6 +61,7 @@ class Completion(Case):
         (self.home / "my hosts").write_text("alpha slots=2\nbeta\n")
         (self.home / "report.json").write_text("")
         (self.home / "results").mkdir()
+        (self.home / "my results").mkdir()
         (self.home / "train.py").write_text("")
         bin_directory = self.home / "bin"
         bin_directory.mkdir()
@@ -92,6 +94,12 @@ class Completion(Case):
         for line, completed in lines.items():
             with self.subTest(line):
                 self.assertEqual(shell.line_after_tab(line), completed)
+
+    def check_quoted(self, shell):
+        """zsh removes quotes that a word does not need."""
+        for line, completed in self.QUOTED.items():
+            with self.subTest(line):
+                self.assertEqual(shlex.split(shell.line_after_tab(line)), shlex.split(completed))
 
     COMMON = {  # as typed: as completed
         "dlaunch --colo": "dlaunch --color ",
@@ -129,13 +137,27 @@ class Completion(Case):
         "dlaunch -n 4 2>log chmod --recu": "dlaunch -n 4 2>log chmod --recursive ",
         "dlaunch -n 4 --label > rep": "dlaunch -n 4 --label > report.json ",
         "dlaunch -n 4 chmod >rep": "dlaunch -n 4 chmod >report.json ",
+        "dlaunch >out --colo": "dlaunch >out --color ",
+        "dlaunch 2>err --color al": "dlaunch 2>err --color always ",
+        "dlaunch -n 4 <in >>out chmod --recu": "dlaunch -n 4 <in >>out chmod --recursive ",
+        "dlaunch --hostfile \"my hosts\" >\"my log\" -H al": "dlaunch --hostfile \"my hosts\" >\"my log\" -H alpha ",
+        "dlaunch -n 4 chmod \"a>b\" --recu": "dlaunch -n 4 chmod \"a>b\" --recursive ",
+    }
+    QUOTED = {  # an open quote
+        'dlaunch --color "al': 'dlaunch --color "always" ',
+        "dlaunch --color 'al": "dlaunch --color 'always' ",
+        'dlaunch --color="al': 'dlaunch --color="always" ',
+        'dlaunch --hostfile hosts -H "alpha,be': 'dlaunch --hostfile hosts -H "alpha,beta" ',
+        'dlaunch --report "rep': 'dlaunch --report "report.json" ',
+        'dlaunch --hostfile "my ho': 'dlaunch --hostfile "my hosts" ',
+        'dlaunch -n 4 cat "trai': 'dlaunch -n 4 cat "train.py" ',
     }
 
     def test_bash_completes_each_kind_of_word(self):
         (self.home / "train.py").chmod(0o755)
         with self.shell("bash") as shell:
             self.check_lines(shell, self.COMMON | self.REDIRECTED)
-            self.check_lines(shell, {'dlaunch --hostfile hosts -H "alpha,be': 'dlaunch --hostfile hosts -H "alpha,beta" '})
+            self.check_quoted(shell)
 
     def test_bash_completes_without_bash_completion(self):
         (self.home / "bin/only-this-program").symlink_to("/bin/true")
@@ -148,6 +170,7 @@ class Completion(Case):
         (self.home / "train.py").chmod(0o755)
         with self.shell("zsh") as shell:
             self.check_lines(shell, self.COMMON | self.REDIRECTED)
+            self.check_quoted(shell)
 
     def test_zsh_shows_descriptions(self):
         shown = r"--config +-- read defaults from FILE"
@@ -161,18 +184,27 @@ class Completion(Case):
     def fish(self, line):
         if not shutil.which("fish"):
             self.skipTest("fish is not installed")
-        done = subprocess.run(["fish", "-c", f"source dlaunch.fish; complete -C '{line}'"], check=True,
+        done = subprocess.run(["fish", "-c", "source dlaunch.fish; complete -C $argv[1]", line], check=True,
                               capture_output=True, text=True, timeout=TIMEOUT, cwd=self.home, env=self.env)
         self.assertEqual(done.stderr, "")
         return done.stdout.splitlines()
 
     def test_fish_completes_each_kind_of_word(self):
         (self.home / "train.py").chmod(0o755)
-        for line, completed in self.COMMON.items():
+        # bash begins a command after "&"
+        more = {"dlaunch -n 4 2>&1 &>>log chmod --recu": "dlaunch -n 4 2>&1 &>>log chmod --recursive "}
+        for line, completed in (self.COMMON | self.REDIRECTED | self.QUOTED | more).items():
             with self.subTest(line):
-                word = completed.rstrip(" ").rpartition(" ")[2]
+                *_, last = shlex.split(completed.replace(">", " > "))  # shlex does not split at ">"
                 found = [line.split("\t")[0] for line in self.fish(line)]
-                self.assertEqual(found, [] if completed == line else [word])
+                self.assertEqual(found, [] if completed == line else [last])
+
+    def test_fish_completes_files_and_directories_with_spaces(self):
+        for line in ("--wdir 'my re", "--wdir=\"my re", "--wdir my\\ re", "--hostfile=my\\ ho", "--report=~/my\\ ho"):
+            with self.subTest(line):
+                found = [line.split("\t")[0] for line in self.fish(f"dlaunch {line}")]
+                option = re.match(r"--\w+=(~/)?|", line)[0]
+                self.assertEqual(found, [option + ("my results/" if "wdir" in line else "my hosts")])
 
     def test_fish_shows_descriptions(self):
         self.assertIn("--config\tread defaults from FILE", self.fish("dlaunch --co"))

@@ -1,5 +1,9 @@
 """Tests --fold: equal lines of several ranks appear once, with the ranks. Files keep every line."""
+import contextlib
+import os
 import re
+import select
+import signal
 import sys
 
 import support
@@ -140,6 +144,100 @@ class AtTheTerminal(Case):
             terminal.type(b"me\n")
             code, shown = terminal.finish()
         self.assertEqual((code, screen(shown)[-2]), (0, b"me"), shown)
+
+
+# A training with 1,000 steps: each rank logs four lines after each tenth step. A rank begins ten steps after a byte on its
+# FIFO, and reports its own start and the end of ten steps. Rank 9 fails after step 500.
+TRAINING = """
+import os, sys
+rank, round = int(os.environ['RANK_ID']), int(os.environ['DLAUNCH_ROUND'])
+
+def train(step):
+    loss = 2 / (1 + step / 100) + rank / 1000
+    print(f'2026-11-29 12:00:{step % 60:02}.{rank:03} step {step} of 1000')
+    print(f'[rank{rank}]: 32 samples on cuda:{rank}')
+    print(f'learning rate {0.001 * (1 - step / 2000):.6f}')
+    print(f'step {step} loss {loss:.4f}', flush=True)
+    os.write(ended, b'.')
+    if rank == 9 and round == 0 and step == 500:
+        raise FloatingPointError(f'loss {loss:.4f} at step {step} is not finite')
+
+ended = os.open('ended', os.O_WRONLY)
+os.write(ended, b'.')
+with open(f'go.{rank}', 'rb', buffering=0) as go:
+    for step in range(500 * round + 10, 1010, 10):
+        go.read(1)
+        train(step)
+"""
+
+
+def parent_of(pid):
+    return int(support.of_process(pid, "stat").rpartition(b")")[2].split()[1])
+
+
+class Training(Case):
+    """The console shows 64 ranks, one failure and one restart. All ranks write the lines of a step while their agent is
+    stopped. These lines therefore come together, also on a busy machine."""
+    RANKS, LINES = 64, 400  # lines of each rank
+
+    def read_of_each_rank(self, fifo):
+        left = self.RANKS
+        while left > 0:
+            ready, _, _ = select.select([fifo], [], [], support.TIMEOUT)
+            self.assertTrue(ready, f"{left} ranks do not write")
+            left -= len(os.read(fifo, left))
+
+    def fifo(self, stack, name):
+        path = self.dir / name
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+        fd = os.open(path, os.O_RDWR)
+        stack.callback(os.close, fd)
+        return fd
+
+    def console(self, level):
+        (self.dir / "train.py").write_text(TRAINING)
+        with contextlib.ExitStack() as stack:
+            ended = self.fifo(stack, "ended")
+            gates = [self.fifo(stack, f"go.{rank}") for rank in range(self.RANKS)]
+            terminal = stack.enter_context(self.under_pty(
+                "-n", self.RANKS, "--oversubscribe", "--quiet", "--status", "off", f"--fold={level}", "--restarts", 1,
+                PYTHON, "-I", "-S", "train.py", env={"NO_COLOR": "1"}))
+            for step in range(10, 1010, 10):
+                if step == 510:
+                    terminal.read_until(b"restart 1 of 1")
+                if step in (10, 510):
+                    self.read_of_each_rank(ended)
+                    agent = parent_of(max(self.find("train.py")))
+                os.kill(agent, signal.SIGSTOP)
+                for gate in gates:
+                    os.write(gate, b".")
+                self.read_of_each_rank(ended)
+                os.kill(agent, signal.SIGCONT)
+                terminal.read_until(b"step %d loss" % step)
+            code, shown = terminal.finish()
+        self.assertEqual(code, 0, shown[-2000:])
+        return screen(shown)[:-1]
+
+    def check(self, level, most):
+        """A rank that is late by 250 ms gets separate lines: tries up to 5 times."""
+        for _ in range(5):
+            lines = self.console(level)
+            share = len(lines) / (self.RANKS * self.LINES)
+            if share < most:
+                break
+        self.assertLess(share, most)
+        text = b"\n".join(lines)
+        self.assertRegex(text, rb"(?m)^\[ 9\] Traceback \(most recent call last\):\n\[ 9\] +File .*train.py")
+        self.assertRegex(text, rb"(?m)^\[ 9\] FloatingPointError: loss 0.3423 at step 500 is not finite$")
+        self.assertRegex(text, rb"(?m)^dlaunch: rank 9 \(host .*\) exited with code 1 after .*; restart 1 of 1$")
+        self.assertRegex(text, rb"(?m)^\[.*\] step 1000 loss ")
+
+    def test_numbers_leave_2_percent_of_a_training_of_64_ranks(self):
+        self.check("numbers", 0.02)
+
+    def test_own_leaves_30_percent_of_a_training_of_64_ranks(self):
+        self.check("own", 0.30)
 
 
 if __name__ == "__main__":
