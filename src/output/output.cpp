@@ -144,6 +144,8 @@ class Output::Impl {
   /// A job has one note: in the first round.
   bool take_fold_note() {
     if (noted_fold_ || settings_.fold || ranks_.front().round.value_or(0) > 0 || !console_->has_folded()) return false;
+    const auto is_in_line = [](const auto& screen) { return screen->writer.mid_line(); };
+    if (std::ranges::any_of(console_->screens(), is_in_line)) return false;  // maybe after a prompt: later
     return noted_fold_ = true;
   }
 

@@ -280,14 +280,17 @@ void LineChannel::keep_rest(Slot& slot, std::string_view rest, ReadTime at) {
 
 void LineChannel::flush_partial(Slot& slot) {
   const bool ended = ends_in_carriage_return(slot.held);
+  show_prompts_ = !slot.ended;
   write_started(slot, {});
+  show_prompts_ = false;
   slot.held.clear();
   on_line_ = &slot;
   after_carriage_return_ = ended;
 }
 
 void LineChannel::write_started(Slot& slot, std::string_view more) {
-  if (on_line_ != &slot) slot.hidden = !admits({&slot.number, 1});
+  if (show_prompts_ && on_line_ != &slot) show_held();
+  if (on_line_ != &slot) slot.hidden = !show_prompts_ && !admits({&slot.number, 1});
   if (slot.hidden) return;
   writer_.write(std::array{line_break(&slot), prefix_of_held(slot), std::string_view(slot.held), more});
 }

@@ -152,6 +152,7 @@ class LineChannel : public RecordChannel {
 
   Slot* on_line_ = nullptr;             // slot of the sink's last line if that line is partial; else null
   bool after_carriage_return_ = false;  // the record of on_line_ has ended; a '\n' may follow
+  bool show_prompts_ = false;           // an idle partial line may be a prompt: the limit does not hide it
   LineLimit* limit_ = nullptr;
   Timers::Handle limit_timer_;
 };

@@ -57,6 +57,18 @@ TEST(FoldChannel, FoldsByDefaultOnATerminalWithMoreThan8Ranks) {
   EXPECT_EQ(off.shown().size(), 18U);
 }
 
+TEST(FoldChannel, NotesTheFoldAfterAPrompt) {
+  Terminal fixture(without_color(folding({})), 9);
+  fixture.feed_all("a\n", 9);
+  fixture.feed(0, "name? ");
+  for (int tick = 0; tick < 3; ++tick) fixture.wait(100);
+  EXPECT_THAT(fixture.shown(), testing::EndsWith("name? "));
+  EXPECT_FALSE(fixture.output->take_fold_note());
+  fixture.feed(0, "\n");
+  fixture.shown();
+  EXPECT_TRUE(fixture.output->take_fold_note());
+}
+
 TEST(FoldChannel, DoesNotFoldOneRankRawOutputPtysAndJson) {
   OutputFixture one(folding(), 1);
   one.feed(0, "a");

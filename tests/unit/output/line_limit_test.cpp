@@ -112,6 +112,20 @@ TEST(LimitedConsole, LimitsOneRankWithoutALabel) {
   EXPECT_THAT(fixture.shown(), testing::StartsWith("x0\nx1\n… 3 stdout lines of 1 rank"));
 }
 
+TEST(LimitedConsole, ShowsAPromptAfterTheNumberOfHiddenLines) {
+  const TempDir dir;
+  OutputFixture fixture(limited(dir / "logs"), 1, true, true, true);
+  fixture.feed(0, lines(5) + "continue? ");
+  EXPECT_EQ(fixture.shown(), "x0\nx1\n");
+  fixture.wait(100);
+  fixture.wait(100);
+  EXPECT_EQ(fixture.shown(), "… 3 stdout lines of 1 rank not shown; see " + (dir / "logs/1\n") + "continue? ");
+  fixture.feed(0, "partial");
+  fixture.end_all();
+  fixture.finish_files();
+  EXPECT_EQ(fixture.shown(), "partial");
+}
+
 TEST(LimitedConsole, CountsAFoldedLineOnce) {
   const TempDir dir;
   OutputSettings settings = limited(dir / "logs");
@@ -148,7 +162,7 @@ TEST(LimitedConsole, HidesLongLinesAsAWhole) {
   EXPECT_THAT(shown, HasSubstr("z\n… 3 stdout lines of 2 ranks"));
 }
 
-TEST(LimitedConsole, CountsAPartialLineOnATerminalOnce) {
+TEST(LimitedConsole, DoesNotHideALineThatBeganAsAPrompt) {
   const TempDir dir;
   OutputSettings settings = limited(dir / "logs", 1);
   settings.color = Color::never;
@@ -160,7 +174,7 @@ TEST(LimitedConsole, CountsAPartialLineOnATerminalOnce) {
   fixture.feed(0, "b\n");
   fixture.end_all();
   fixture.finish_files();
-  EXPECT_EQ(fixture.shown(), "a\n… 2 stdout lines of 2 ranks not shown; see " + (dir / "logs/1\n"));
+  EXPECT_EQ(fixture.shown(), "a\nname? x\n… 1 stdout line of 1 rank not shown; see " + (dir / "logs/1\n"));
 }
 
 TEST(LimitedConsole, CountsCarriageReturns) {
