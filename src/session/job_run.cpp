@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <spdlog/logger.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <numeric>
@@ -337,7 +338,10 @@ report::Summary JobRun::summary(const job::Outcome& outcome) const {
   summary.shell_there = [&](const plan::Host& host) { return transport::shell_there(options_.exec, host); };
   auto who = outcome.first_failure;
   if (outcome.cause == job::Cause::sidecar_failed) who = static_cast<int>(plan_.ranks.size());
-  if (who) {
+  // The user has the whole session of a single rank on the screen.
+  const bool is_seen = options_.output.pty && plan_.ranks.size() == 1 && ::isatty(STDIN_FILENO) == 1 &&
+                       ::isatty(session_.streams().fd(Stream::out)) == 1;
+  if (who && !is_seen) {
     output::LastLines last = output_->last_lines(*who);
     summary.last_lines = std::move(last.lines);
     summary.stream = std::move(last.stream);

@@ -31,6 +31,13 @@ class Pty(Case):
             code, shown = terminal.finish()
         self.assertEqual((code, screen(shown)), (0, [b"tty 1 1 1", b"size 41 123", b""]))
 
+    def test_summary_does_not_repeat_the_session_of_a_single_rank(self):
+        with self.under_pty("-n", 1, "--pty", *sh("echo seen; exit 3")) as terminal:
+            code, shown = terminal.finish()
+        self.assertEqual(code, 3)
+        self.assertEqual(shown.count(b"seen"), 1, shown)
+        self.assertIn(b"exited with code 3", shown)
+
     def test_window_size_is_forwarded_if_stdout_is_a_pipe(self):
         piped = ("sh", "-c", '"$@" | cat', "sh")
         with self.under_pty("-n", 1, "--pty", "stty", "size", rows=41, columns=123, before=piped) as terminal:
