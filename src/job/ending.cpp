@@ -112,12 +112,13 @@ void Job::end_the_others(Time now) {
             SIGTERM, now);
 }
 
+/// Ranks may begin to save their state while the launcher writes the stacks of a hang.
 void Job::on(const Hung& event, Time now) {
   if (outcome_.hangs.size() < kMostHangs) {
     outcome_.hangs.push_back({event.everyone, event.detail, event.time_ns, event.file});
   }
-  if (!event.everyone || phase_ != Phase::running || policy_.on_hang == OnHang::report || stacks_ == Stacks::asked)
-    return;
+  const bool ends = event.everyone && policy_.on_hang != OnHang::report;
+  if (!ends || phase_ != Phase::running || saves() || stacks_ == Stacks::asked) return;
   if (policy_.on_hang == OnHang::end) restart_allowed_ = false;
   outcome_.detail = event.detail;
   if (!restart_allowed_) limit_patience();

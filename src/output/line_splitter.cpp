@@ -13,19 +13,25 @@ std::string_view without_end(std::string_view line) {
   return line;
 }
 
-/// Whether other bytes overwrite the record on a terminal: a line end '\r', and `after` it is not empty.
-bool is_overwritten(std::string_view record, std::string_view after) { return record.back() == '\r' && !after.empty(); }
+/// Whether other bytes overwrite the record on a terminal: the record ends with '\r', and text follows. Terminals make
+/// "\r\r\n" from "\r\n".
+bool is_overwritten(std::string_view record, std::string_view after) {
+  if (record.back() != '\r') return false;
+  const std::size_t next = after.find_first_not_of('\r');
+  return next != after.npos && after[next] != '\n';
+}
 
-/// Removes overwritten records, as of progress bars.
-void drop_overwritten(std::string& bytes) {
-  if (bytes.find('\r') == bytes.npos) return;
+/// `bytes` without overwritten records, as of progress bars.
+std::string without_overwritten(std::string_view bytes) {
   std::string kept;
   Records records(bytes);
   for (std::string_view record = records.next(); !record.empty(); record = records.next()) {
     if (!is_overwritten(record, records.rest())) kept += record;
   }
-  bytes = kept += records.rest();
+  return kept += records.rest();
 }
+
+bool has_redraws(std::string_view bytes) { return bytes.find('\r') != bytes.npos; }
 
 }  // namespace
 
@@ -65,7 +71,18 @@ const char* Records::find(char c) const {
 }
 
 void Tail::add(std::string_view bytes) {
-  if (bytes.size() < limit_ && bytes_.size() + bytes.size() > 2 * limit_) drop_overwritten(bytes_);
+  constexpr std::size_t kExamined = 8;  // limits of a large read: few, for speed
+  if (bytes_.size() + bytes.size() > 2 * limit_) {
+    const std::string_view end = bytes.substr(bytes.size() - std::min(bytes.size(), kExamined * limit_));
+    whole_ = whole_ && end.size() == bytes.size();
+    bytes = end;
+    if (has_redraws(bytes_)) bytes_ = without_overwritten(bytes_);
+    if (has_redraws(bytes)) return add_end(without_overwritten(bytes));
+  }
+  add_end(bytes);
+}
+
+void Tail::add_end(std::string_view bytes) {
   if (bytes.size() >= limit_) {
     whole_ = whole_ && bytes_.empty() && bytes.size() == limit_;
     bytes_ = bytes.substr(bytes.size() - limit_);

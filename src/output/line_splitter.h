@@ -49,6 +49,8 @@ class Tail {
   bool whole() const { return whole_; }  ///< whether bytes() begins with the first line of the stream
 
  private:
+  void add_end(std::string_view bytes);
+
   std::size_t limit_;
   std::string bytes_;
   bool whole_ = true;

@@ -115,12 +115,9 @@ bool TreeWalk::find_lock_of_job(const std::string& prefix) {
   return found_.has_value();
 }
 
-/// The top may be a mount: its content can be removed.
 void TreeWalk::examine(const Level& level) {
   const auto its = attributes_of(at_.fd());
-  if (!its) return;
-  if (!levels_.empty() && is_mount(*its, levels_.back().facts)) note_found(path_of(level), EBUSY);
-  if (is_protected(*its)) note_found(path_of(level), EPERM);
+  if (its && is_protected(*its)) note_found(path_of(level), EPERM);
 }
 
 /// `file` may be empty.
@@ -156,8 +153,10 @@ void TreeWalk::descend() {
     return;
   }
   std::string prefix = level.prefix + name + '/';
-  const auto its = removes_ ? attributes_of(below.fd()) : std::nullopt;
-  if (its && is_mount(*its, level.facts)) return note(stays_, {EBUSY, level.prefix + name});
+  const auto its = removes_ || examines_ ? attributes_of(below.fd()) : std::nullopt;
+  if (its && is_mount(*its, level.facts)) {  // does not enter: its disk may not respond
+    return examines_ ? note_found(level.prefix + name, EBUSY) : note(stays_, {EBUSY, level.prefix + name});
+  }
   if (!removes_ && !holds_kept(prefix) && below.is_locked()) note_found(level.prefix + name);
   HeldDirectory above = std::exchange(at_, std::move(below));
   if (!enter(name, std::move(prefix))) at_ = std::move(above);

@@ -30,9 +30,10 @@ class Pane:
         case.run_in_place([*before, "env", f"{support.MARKER}={case.marker}", "ENV=", "EDITOR=vi", "TERM=xterm-256color", *words])
 
     def start_shell(self, command):
-        """The new shell may drop what is typed before its prompt."""
-        self.type(command + "\n")
-        self.until(re.escape(command))
+        """`command` starts another shell, which may drop the words typed before its prompt; empty: none."""
+        if command:
+            self.type(command + "\n")
+            self.until(re.escape(command))
         self.until(re.compile("^[$#]$"))
         self.type("PS1='code=$? $ '\n")
         self.until(PROMPT)

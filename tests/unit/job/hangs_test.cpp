@@ -215,8 +215,7 @@ TEST(Hangs, SuspendedMachineAndStoppedLauncherRestartTheWindow) {
 }
 
 struct HungJob {
-  explicit HungJob(OnHang what, bool rounds = false) {
-    Policy policy;
+  explicit HungJob(OnHang what, bool rounds = false, Policy policy = {}) {
     policy.on_hang = what;
     policy.timeout = seconds(500);
     job.emplace(policy, std::vector<int>{0}, std::vector<std::string>{"node1"}, at(0));
@@ -239,6 +238,17 @@ TEST(HungJob, FollowsThePolicy) {
     EXPECT_EQ(hung.job->outcome().exit_code, kExitTimeout);
     EXPECT_EQ(hung.job->outcome().may_restart, again);
   }
+}
+
+TEST(HungJob, DoesNotEndRanksThatSaveTheirState) {
+  Policy policy;
+  policy.checkpoint.signal = SIGUSR2;
+  policy.checkpoint.usual_grace = seconds(60);
+  HungJob hung(OnHang::end, false, policy);
+  EXPECT_FALSE(hung.job->handle(UserSignal{SIGUSR1}, at(9)).empty());
+  ASSERT_TRUE(hung.job->saves());
+  EXPECT_TRUE(hung.job->handle(Hung{.detail = "no rank made progress"}, at(10)).empty());
+  EXPECT_NE(hung.job->outcome().cause, Cause::hung);
 }
 
 TEST(HungJob, TimeLimitWaitsAtMostTwoSecondsForStacks) {

@@ -17,6 +17,7 @@ TEST(LastLines, OmitLineEnds) {
 TEST(LastLines, OmitLinesThatACarriageReturnOverwrote) {
   EXPECT_THAT(last_lines("\r10%\r20%\r30%", true, 10), ElementsAre("30%"));
   EXPECT_THAT(last_lines("10%\r20%\r", true, 10), ElementsAre("20%"));
+  EXPECT_THAT(last_lines("error: bad\r\r\n", true, 10), ElementsAre("error: bad"));
   EXPECT_THAT(last_lines("10%\r20%\r\nerror\n10%\r   \rdone\n", true, 10), ElementsAre("20%", "error", "done"));
 }
 
@@ -41,6 +42,12 @@ TEST(Tail, KeepsAnErrorBeforeALongProgressBar) {
   }
   const auto lines = last_lines(tail.bytes(), tail.whole(), 2);
   EXPECT_THAT(lines, ElementsAre("error: first", "step 4999"));
+  std::string redraws;
+  for (int i = 0; i < 5000; ++i) redraws += "\rstep " + std::to_string(i);
+  tail.add("\nerror: second\n");
+  tail.add(redraws);
+  ASSERT_LE(tail.bytes().size(), 2 * kTailBytes);
+  EXPECT_THAT(last_lines(tail.bytes(), tail.whole(), 2), ElementsAre("error: second", "step 4999"));
   EXPECT_FALSE(tail.whole());
 }
 
