@@ -23,6 +23,7 @@ constexpr std::chrono::seconds kRemoveWait{1};
 constexpr int kAttempts = 16;  // other jobs may create and remove the same file
 constexpr char kReplaced = 'r';
 constexpr char kDirect = 'd';
+constexpr char kNext = 'n';
 
 tl::unexpected<Error> locked(const std::string& path, sys::LockHolder holder) {
   return fail(
@@ -52,6 +53,14 @@ class Locks {
   }
 
   bool any() const { return next_ || present_; }
+
+  /// The last new file has replaced the file, which stays locked.
+  void prepare_again(unsigned mode) {
+    if (!next_ || leads_to(place_, next_name_, next_)) return;
+    sys::Fd replaced = std::move(next_);
+    if (create_next(mode)) present_ = std::move(replaced);
+    if (!next_) next_ = std::move(replaced);
+  }
 
   void remove_next() {
     if (next_ && leads_to(place_, next_name_, next_)) place_.directory.remove_file(next_name_);
@@ -103,8 +112,11 @@ void hold(const std::string& path, unsigned mode, sys::HelperProcess::Ends ends)
   if (const auto taken = locks.take(mode); !taken) return send_error(taken.error(), ends.out);
   sys::write_all(ends.out, std::string(1, is_replaced(path) ? kReplaced : kDirect));
   ::shutdown(ends.out, SHUT_RDWR);
-  char end = 0;
-  while (locks.any() && ::read(ends.in, &end, 1) < 0 && errno == EINTR) continue;
+  char next = 0;
+  for (ssize_t got = 1; locks.any() && got != 0; got = TEMP_FAILURE_RETRY(::read(ends.in, &next, 1))) {
+    if (got < 0) break;
+    if (next == kNext) locks.prepare_again(mode);
+  }
   locks.remove_next();
 }
 
@@ -122,6 +134,8 @@ Result<std::unique_ptr<FileClaim>> FileClaim::take(const std::string& path, unsi
   }
   return std::unique_ptr<FileClaim>(new FileClaim(*std::move(holder), answer->front() == kReplaced));
 }
+
+void FileClaim::prepare_again() { sys::write_all(holder_.in().get(), {&kNext, 1}); }
 
 void FileClaim::close() {
   if (!closed_at_) closed_at_ = Clock::now();

@@ -1,7 +1,7 @@
 // The claim of a job on a file that it writes later, such as its record: a lock until the end of the job. A new file
 // replaces the file, so a lock on the file alone would end with the rename. Therefore the claim also creates the new
 // file, under a hidden name, and locks it: the rename takes the lock along. A separate process holds the locks, because
-// a disk may hang.
+// a disk may hang. Each further write needs another new file: prepare_again().
 #pragma once
 
 #include <chrono>
@@ -22,6 +22,8 @@ class FileClaim {
   /// if its disk does not respond; nothing has changed then. `mode`: of the new file, minus the umask. Pipes, devices
   /// and inherited descriptors have no lock.
   static Result<std::unique_ptr<FileClaim>> take(const std::string& path, unsigned mode);
+  /// Call before each write after the first: the process creates and locks the next new file. Does not wait.
+  void prepare_again();
   /// Ends the claim, without a wait: the process removes the new file if it was not used.
   void close();
   /// As close(). Waits until the file is removed, for at most 1 s after close(). On a disk that hangs, the process goes

@@ -87,10 +87,11 @@ Result<void> RecordFile::claim() {
 /// The work of the process that writes the record.
 void RecordFile::replace(const std::string& text, bool durable, int answer_to) const {
   if (!wrote_early_ && attempt_ > 0) keep_record(path_, attempt_);
-  write_and_answer(path_, text, {.mode = mode_, .durable = durable, .claimed = !wrote_early_}, answer_to);
+  write_and_answer(path_, text, {.mode = mode_, .durable = durable, .claimed = claim_ != nullptr}, answer_to);
 }
 
 void RecordFile::write_early(const std::string& text) {
+  if (claim_ && wrote_early_) claim_->prepare_again();
   auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text, false, ends.out); });
   if (!writer) return;
   early_.emplace(*std::move(writer));
@@ -119,6 +120,7 @@ int RecordFile::step() {
 }
 
 void RecordFile::start_writer() {
+  if (claim_ && wrote_early_) claim_->prepare_again();
   auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text_, true, ends.out); },
                                           wanted_by(path_));
   if (writer) {

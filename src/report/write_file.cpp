@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <random>
+#include <thread>
 #include <utility>
 
 #include "base/text.h"
@@ -49,6 +51,16 @@ sys::Fd inherited_file(const std::string& path) {
   struct stat facts{};
   if (!descriptor || ::fstat(*descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
   return sys::Fd(::fcntl(*descriptor, F_DUPFD_CLOEXEC, 0));
+}
+
+/// Waits until the process of the claim has created the file; empty after 1 s.
+sys::Fd open_claimed(const sys::HeldDirectory& directory, const std::string& name) {
+  constexpr int kChecks = 100;
+  for (int check = 0;; ++check) {
+    sys::Fd file = directory.open_file(name, O_WRONLY | O_TRUNC);
+    if (file || errno != ENOENT || check == kChecks) return file;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 /// A file system without support for the sync (EINVAL) is not an error.
@@ -104,7 +116,7 @@ Result<void> write_file_atomically(const std::string& path, std::string_view tex
   std::string written = place.name;
   if (!direct && as.claimed) {
     written = claimed_name(place.name);
-    fd = place.directory.open_file(written, O_WRONLY | O_TRUNC);
+    fd = open_claimed(place.directory, written);
   }
   for (int attempt = 0; !fd && attempt < kAttempts; ++attempt) {
     if (!direct) written = place.name + "." + std::to_string(random()) + ".tmp";

@@ -9,8 +9,8 @@ import subprocess
 import sys
 import time
 
-from promises import ATTACK, ENDS, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, QUERY, SILENCE, STAGING, START, promise
-from support import Case, NOBODY, TIMEOUT, main, of_process, until_there, wait_until
+from promises import ATTACK, ENDS, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, QUERY, RESTARTS, SILENCE, STAGING, START, promise
+from support import Case, NOBODY, TIMEOUT, main, of_process, sh, until_there, wait_until
 
 SLEEP = [sys.executable, "-c", "import os, time; print(os.environ['DLAUNCH_JOB_ID'], flush=True); time.sleep(1000)"]
 # Connects without end, and keeps up to 500 connections open. Prints a line after the first connection.
@@ -245,6 +245,25 @@ class SharedFiles(Case):
                     if option == "--report":
                         self.assertEqual(json.loads(path.read_text())["exit_code"], 0)
         self.assertEqual(self.names(), ["report-pidNone", "report-pidold", "reportNone", "reportold"])
+
+    @promise(LOSES_NOTHING, mode=(FILES, RESTARTS))
+    def test_record_and_results_are_locked_in_each_round(self):
+        options = ("--report", "record", "--junit", "results", "--report-pid", "pid")
+        script = "[ $DLAUNCH_ROUND = 1 ] || exit 3; touch second; read wait || sleep 1000"
+        job = self.start(*options, "--restarts", 1, "-n", 1, *sh(script), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        with job:
+            self.assertTrue(wait_until((self.dir / "second").exists))
+            number = json.loads((self.dir / "record").read_text())["job_id"]
+            for option, name in (("--report", "record"), ("--junit", "results"), ("--report-pid", "pid")):
+                result = self.run_dlaunch(option, name, "-n", 1, "true")
+                self.assert_exit(result, 2)
+                self.assertIn(f"{name}: process {job.pid} writes there", result.stderr.decode())
+            result = self.run_dlaunch("--output-filename", self.dir, "--keep-logs", 1, "-n", 1, "true")
+            self.assert_exit(result, 2)
+            job.terminate()
+            job.communicate(timeout=TIMEOUT)
+        self.assertEqual(json.loads((self.dir / "record").read_text())["job_id"], number)
+        self.assertEqual(self.names(), ["pid", "record", "results", "second"])
 
     @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
     def test_killed_job_leaves_neither_lock_nor_file(self):
