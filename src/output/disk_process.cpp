@@ -39,23 +39,39 @@ bool is_directory(const sys::HeldDirectory& parent, const std::string& name) {
   return facts && S_ISDIR(facts->st_mode);
 }
 
-// Keeps the log directories of earlier jobs (--keep-logs): renames PATH to PATH.1, PATH.1 to PATH.2, and so on.
+/// Keeps the log directories of earlier jobs (--keep-logs): renames PATH to PATH.1, PATH.1 to PATH.2, and so on.
+/// Removes the oldest directory if `keep` of them exist, after all renames. A failed step undoes the renames before it.
+class Rotation {
+ public:
+  /// `gave_up`: whether the job was given up; then the rotation fails with ECANCELED.
+  Rotation(std::string path, std::uint32_t keep, std::function<bool()> gave_up)
+      : path_(std::move(path)), keep_(keep), gave_up_(std::move(gave_up)), place_(sys::HeldPlace::of(path_)) {}
 
-/// Returns the failed step, with errno set, or an empty text. Removes the oldest directory if `keep` of them exist.
-/// `gave_up`: whether the job was given up; no further step follows.
-std::string keep_directories(const std::string& path, std::uint32_t keep, const std::function<bool()>& gave_up) {
-  const auto number = [](const std::string& name, std::uint32_t n) {
-    return n == 0 ? name : name + '.' + std::to_string(n);
-  };
-  const sys::HeldPlace place = sys::HeldPlace::of(path);
-  if (!place) return errno == ENOENT ? "" : "keep " + path;
-  const auto numbered = [&](std::uint32_t n) { return number(place.name, n); };
-  const auto shown = [&](std::uint32_t n) { return number(path, n); };
-  if (!is_directory(place.directory, place.name)) return errno == 0 ? "" : "keep " + path;
-  std::uint32_t last = 1;
-  while (last < keep && is_directory(place.directory, numbered(last))) ++last;
-  for (const std::uint32_t n : {std::uint32_t{0}, last}) {
-    const sys::HeldDirectory kept = place.directory.open_below(numbered(n));
+  /// Returns the failed step, with errno set, or an empty text.
+  std::string run() {
+    if (!place_) return errno == ENOENT ? "" : "keep " + path_;
+    if (!is_directory(place_.directory, place_.name)) return errno == 0 ? "" : "keep " + path_;
+    std::uint32_t last = 1;
+    while (last < keep_ && is_directory(place_.directory, name(last))) ++last;
+    for (const std::uint32_t n : {std::uint32_t{0}, last}) {
+      if (std::string failed = check(n); !failed.empty()) return failed;
+    }
+    if (std::string failed = rename_all(last); !failed.empty()) {
+      undo();
+      return failed;
+    }
+    return "";
+  }
+
+ private:
+  std::string numbered(std::string path, std::uint32_t n) const {
+    return n == 0 ? path : std::move(path) + '.' + std::to_string(n);
+  }
+  std::string name(std::uint32_t n) const { return numbered(place_.name, n); }
+  std::string shown(std::uint32_t n) const { return numbered(path_, n); }
+
+  std::string check(std::uint32_t n) const {
+    const sys::HeldDirectory kept = place_.directory.open_below(name(n));
     const auto obstacle = n != 0 && kept ? kept.obstacle_below() : std::nullopt;
     errno = obstacle ? obstacle->error : 0;
     if (errno != 0) return "remove " + shown(n);
@@ -64,23 +80,43 @@ std::string keep_directories(const std::string& path, std::uint32_t keep, const 
                              : obstacle                   ? obstacle->path
                                                           : kept.locked_below();
     errno = EBUSY;
-    if (!used.empty()) return "keep " + path + " while a job uses " + shown(n) + (used == "." ? "" : '/' + used);
+    return used.empty() ? "" : "keep " + path_ + " while a job uses " + shown(n) + (used == "." ? "" : '/' + used);
   }
-  const auto cancelled = [&] { return gave_up() ? errno = ECANCELED : 0; };
-  if (cancelled() != 0) return "keep " + path;
-  if (is_directory(place.directory, numbered(last))) {
-    errno = place.directory.remove_tree(numbered(last));
-    if (errno != 0) return "remove " + shown(last);
-  } else if (errno != 0) {
-    return "keep " + path + " as " + shown(last);
+
+  std::string rename_all(std::uint32_t last) {
+    const std::string removed = "." + place_.name + ".removed.dlaunch";
+    const bool removes = is_directory(place_.directory, name(last));
+    if (!removes && errno != 0) return "keep " + path_ + " as " + shown(last);
+    place_.directory.remove_tree(removed);  // of a job whose machine failed
+    if (removes && !rename(name(last), removed)) return "remove " + shown(last);
+    for (std::uint32_t n = last; n > 0; --n) {
+      if (!rename(name(n - 1), name(n))) return "rename " + shown(n - 1) + " to " + shown(n);
+    }
+    if (!removes) return "";
+    errno = gave_up_() ? ECANCELED : place_.directory.remove_tree(removed);
+    return errno == 0 ? "" : "remove " + shown(last);
   }
-  for (; last > 0; --last) {
-    if (cancelled() != 0) return "keep " + path;
-    errno = place.directory.rename(numbered(last - 1), numbered(last));
-    if (errno != 0) return "rename " + shown(last - 1) + " to " + shown(last);
+
+  bool rename(const std::string& from, const std::string& to) {
+    errno = gave_up_() ? ECANCELED : place_.directory.rename(from, to);
+    if (errno == 0) renamed_.emplace_back(from, to);
+    return errno == 0;
   }
-  return "";
-}
+
+  void undo() {
+    const int error = errno;
+    for (auto each = renamed_.rbegin(); each != renamed_.rend(); ++each) {
+      place_.directory.rename(each->second, each->first);
+    }
+    errno = error;
+  }
+
+  const std::string path_;
+  const std::uint32_t keep_;
+  const std::function<bool()> gave_up_;
+  const sys::HeldPlace place_;
+  std::vector<std::pair<std::string, std::string>> renamed_;
+};
 
 using Kind = DiskCommand::Kind;
 
@@ -272,7 +308,7 @@ class DiskProcess {
   void rotate(const std::string& path, std::uint32_t keep) {
     if (refused_) return;
     WriterEvent event{WriterEvent::Kind::rotated, 0};
-    const std::string failed = keep_directories(path, keep, [this] { return gave_up(); });
+    const std::string failed = Rotation(path, keep, [this] { return gave_up(); }).run();
     if (!failed.empty()) event.error = errno;
     refused_ = event.error != 0;
     send(event, failed);

@@ -149,6 +149,26 @@ class Layout(Case):
         self.assertEqual(list((self.dir / "logs").iterdir()), [])
         self.assertFalse((self.dir / "ran").exists())
 
+    def test_logs_that_cannot_be_renamed_leave_all_kept_logs(self):
+        disk = self.mount_small_disk()
+        for mounted in "logs", "logs.1", "logs.2":
+            with self.subTest(mounted):
+                for name in "logs", "logs.1", "logs.2":
+                    (self.dir / name).mkdir()
+                    (self.dir / name / "file").write_text(name)
+                subprocess.run(["mount", "--bind", disk, self.dir / mounted], check=True)
+                try:
+                    (self.dir / mounted / "file").write_text(mounted)
+                    result = self.run_dlaunch("-n", 1, "--keep-logs", 2, "--output-filename", "logs", *sh(": > ran"))
+                    self.assert_exit(result, 2)
+                    self.assertIn(b"Device or resource busy", result.stderr)
+                    kept = {path.name: (path / "file").read_text() for path in self.dir.glob("*logs*")}
+                    self.assertEqual(kept, {name: name for name in ("logs", "logs.1", "logs.2")})
+                finally:
+                    subprocess.run(["umount", "-l", self.dir / mounted], check=True)
+                for path in self.dir.glob("*logs*"):
+                    shutil.rmtree(path)
+
     def test_merged_streams_have_one_file(self):
         for copy in "", ":nocopy":
             with self.subTest(copy=copy):
