@@ -142,6 +142,8 @@ Result<plan::Plan> plan_without(const cli::Options& options, const plan::Allocat
   if (left.hosts.empty()) return refuse("no host is left", "");
   cli::Options fewer = options;
   fewer.request.spares = 0;
+  fewer.output.console_ranks.reset();  // the job may no longer have these ranks
+  fewer.output.console_local_ranks.reset();
   for (size_t app = 0; app < fewer.request.apps.size(); ++app) {
     std::optional<int>& ranks = fewer.request.apps[app].ranks;
     if (!ranks) continue;

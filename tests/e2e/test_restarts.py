@@ -355,7 +355,7 @@ class Spares(Agents):
     def test_shrink_continues_with_fewer_ranks(self):
         script = 'echo "$DLAUNCH_ROUND $RANK/$WORLD_SIZE $DLAUNCH_HOST"; [ "$DLAUNCH_ROUND" = 2 ] || exec sleep 1000'
         with self.start("-H", "node1:1,node2:2,node3:2", "-n", 5, "--restarts", 2, "--shrink", "--env-for", "torch",
-                        *sh(script), stdout=-1, stderr=-1) as job:
+                        "--ranks", "0-4", *sh(script), stdout=-1, stderr=-1) as job:
             for _ in range(5):
                 job.stdout.readline()
             self.kill_agents(2)
