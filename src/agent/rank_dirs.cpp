@@ -29,7 +29,49 @@ constexpr std::string_view kMarkerText =
     "dlaunch --rank-dir made this directory. The next job that uses this directory removes all its files.\n";
 constexpr const char* kAnother = "set another directory with --rank-dir";
 
+constexpr std::string_view kTaker = "taken by job ";
+constexpr size_t kMostMarker = 4096;
+
 std::string filled_text(const std::string& job) { return std::string(kMarkerText) + "job " + job + '\n'; }
+
+std::string read_marker(const sys::Fd& marker) {
+  std::string text(kMostMarker, '\0');
+  const ssize_t got = ::pread(marker.get(), text.data(), text.size(), 0);
+  text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return text;
+}
+
+void write_marker(const sys::Fd& marker, std::string_view text) {
+  const bool written = ::pwrite(marker.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+  std::ignore = written ? ::ftruncate(marker.get(), static_cast<off_t>(text.size())) : -1;
+}
+
+std::string without_taker(const std::string& text) { return text.substr(0, text.find(kTaker)); }
+
+/// Changes the note about the taker. The time of the marker stays: a job that is refused changes nothing.
+void write_note(const sys::Fd& marker, const std::string& text) {
+  struct stat before{};
+  if (::fstat(marker.get(), &before) != 0) return;
+  write_marker(marker, text);
+  const timespec times[] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, before.st_mtim};
+  ::futimens(marker.get(), times);
+}
+
+/// If another job has filled the directory, notes in the marker that this job has the lock. The other job then does not
+/// take the directory without a lock.
+void note_taker(const sys::Fd& marker, const std::string& job) {
+  const std::string text = read_marker(marker);
+  const std::string filled = without_taker(text);
+  const bool of_another = filled.size() > kMarkerText.size() && filled != filled_text(job);
+  const std::string noted = of_another ? filled + std::string(kTaker) + job + '\n' : filled;
+  if (noted != text) write_note(marker, noted);
+}
+
+void remove_taker(const sys::Fd& marker) {
+  const std::string text = read_marker(marker);
+  const std::string filled = without_taker(text);
+  if (filled != text) write_note(marker, filled);
+}
 
 tl::unexpected<Error> failed(const std::string& what, int error, std::string hint = {}) {
   return fail({.where = "", .what = what, .why = sys::why_not_opened(error), .hint = std::move(hint)});
@@ -83,6 +125,7 @@ tl::unexpected<Error> in_use(const std::string& dir) {
 struct Terms {
   const std::string& job;
   const std::vector<std::string>& kept;  // files of the launcher
+  const bool later;                      // a later round
   const Time until;                      // the end of the wait for locks
 };
 
@@ -96,12 +139,15 @@ bool succeeds(const Terms& terms, const std::function<bool()>& try_it) {
 }
 
 /// Allows only one job at a time in the directory; on a file system without locks there is no protection. A job that
-/// was refused may have removed the marker since it was opened: undo_rank_dirs().
+/// was refused may have removed the marker since it was opened: undo_rank_dirs(). A frozen agent of this job keeps its
+/// locks: a later round takes the directory without a lock, unless another job has taken the directory.
 Result<void> lock(const sys::Fd& marker, const std::string& dir, const Terms& terms) {
   struct stat facts{};
   const bool locked = succeeds(terms, [&] { return sys::try_lock(marker.get()); });
-  if (locked && ::fstat(marker.get(), &facts) == 0 && facts.st_nlink > 0) return {};
-  return in_use(dir);
+  const bool permitted = locked || (terms.later && read_marker(marker) == filled_text(terms.job));
+  if (!permitted || ::fstat(marker.get(), &facts) != 0 || facts.st_nlink == 0) return in_use(dir);
+  if (locked) note_taker(marker, terms.job);
+  return {};
 }
 
 /// `left` is relative to `dir`; empty: the directory.
@@ -180,8 +226,11 @@ Result<RankDir> examine(sys::HeldDirectory directory, const std::string& dir, co
   TRY(check_marker(marker, taken, name));
   TRY(lock(marker, dir, terms));
   taken.marker = std::move(marker);
-  if (!is_filled(taken, terms.job)) TRY(check_unused_below(taken.directory, dir, to_keep(dir, terms.kept)));
-  return taken;
+  if (is_filled(taken, terms.job)) return taken;
+  const auto unused = check_unused_below(taken.directory, dir, to_keep(dir, terms.kept));
+  if (unused) return taken;
+  remove_taker(taken.marker);
+  return tl::unexpected(unused.error());
 }
 
 /// Does nothing if the directory is missing.
@@ -223,8 +272,9 @@ Result<void> check_base(const std::string& base) {
 
 }  // namespace
 
-Result<void> take_rank_dirs(const wire::Prepare& asked, const std::string& job, const AtPath& at, TakenDirs& taken) {
-  const Terms terms{job, asked.kept, asked.later ? Clock::now() + kUnlockWait : Clock::now()};
+Result<void> take_rank_dirs(const wire::Prepare& asked, const std::string& job, const AtPath& at, TakenDirs& taken,
+                            std::chrono::milliseconds wait) {
+  const Terms terms{job, asked.kept, asked.later, asked.later ? Clock::now() + wait : Clock::now()};
   for (size_t i = 0; i < asked.dirs.size(); ++i) {
     if (i < asked.bases.size()) {
       at(asked.bases[i]);
@@ -243,20 +293,16 @@ Result<void> take_rank_dirs(const wire::Prepare& asked, const std::string& job, 
 }
 
 bool is_filled(const RankDir& dir, const std::string& job) {
-  const std::string expected = filled_text(job);
-  std::string text(expected.size() + 1, '\0');
-  const ssize_t got = ::pread(dir.marker.get(), text.data(), text.size(), 0);
-  return got == static_cast<ssize_t>(expected.size()) && text.starts_with(expected);
+  return without_taker(read_marker(dir.marker)) == filled_text(job);
 }
 
-void mark_filled(const RankDir& dir, const std::string& job) {
-  const std::string text = filled_text(job);
-  const bool written = ::pwrite(dir.marker.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
-  std::ignore = written ? ::ftruncate(dir.marker.get(), static_cast<off_t>(text.size())) : -1;
-}
+void mark_filled(const RankDir& dir, const std::string& job) { write_marker(dir.marker, filled_text(job)); }
+
+void mark_unfilled(const RankDir& dir) { write_marker(dir.marker, kMarkerText); }
 
 void undo_rank_dirs(const TakenDirs& taken) {
   for (const RankDir& dir : taken.dirs) {
+    if (dir.marker) remove_taker(dir.marker);
     if (dir.has_new_marker) dir.directory.remove_file(kRankDirMarker);
   }
   const Time until = Clock::now() + kRemovalWait;  // on a shared disk, other hosts remove their directories meanwhile

@@ -117,6 +117,7 @@ class Work {
     for (size_t i = 0; i < taken_.dirs.size(); ++i) {
       if (is_filled(taken_.dirs[i], job_)) continue;
       at_(asked_.dirs[i]);
+      mark_unfilled(taken_.dirs[i]);
       TRY(empty_rank_dir(taken_.dirs[i].directory, asked_.dirs[i], asked_.kept));
       targets.push_back({asked_.dirs[i], std::move(taken_.dirs[i].directory)});
     }

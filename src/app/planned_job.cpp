@@ -142,11 +142,13 @@ Result<plan::Plan> plan_without(const cli::Options& options, const plan::Allocat
   if (left.hosts.empty()) return refuse("no host is left", "");
   cli::Options fewer = options;
   fewer.request.spares = 0;
+  fewer.output.console_ranks.reset();  // the job may no longer have these ranks
+  fewer.output.console_local_ranks.reset();
   for (size_t app = 0; app < fewer.request.apps.size(); ++app) {
     std::optional<int>& ranks = fewer.request.apps[app].ranks;
     if (!ranks) continue;
-    *ranks -= static_cast<int>(std::ranges::count_if(before.ranks, [&](const plan::Rank& rank) {
-      return static_cast<size_t>(rank.app) == app && is_lost(rank.host);
+    ranks = static_cast<int>(std::ranges::count_if(before.ranks, [&](const plan::Rank& rank) {
+      return static_cast<size_t>(rank.app) == app && !is_lost(rank.host);
     }));
     if (*ranks < 1) return refuse("no rank of " + before.app(static_cast<int>(app)).argv.front() + " is left", "");
   }

@@ -1,5 +1,6 @@
 #include "session/file_names.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <map>
@@ -12,6 +13,7 @@
 #include "base/try.h"
 #include "launcher/frames.h"
 #include "output/file_layout.h"
+#include "wire/archive.h"
 
 namespace dlaunch::session {
 namespace {
@@ -22,7 +24,7 @@ std::string normal(const std::string& path) { return std::filesystem::path(path)
 
 /// Rules of file_layout.h permit files that several of these options share.
 bool is_log(std::string_view option) {
-  return option != "--report" && option != "--junit" && option != "--report-pid" && option != "--error-file";
+  return option == "--output-filename" || option == "--stdout-file" || option == "--stderr-file";
 }
 
 /// --keep-logs creates directories next to the log directory.
@@ -70,8 +72,9 @@ std::vector<LogFile> log_files(const JobOptions& options, const plan::Plan& plan
 
 Result<void> check_file_names(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan) {
   TRY(check_rank_dirs(options, pid_file, plan));
+  const bool has_dirs = std::ranges::any_of(plan.ranks, [](const plan::Rank& rank) { return !rank.dir.empty(); });
   const bool any = !options.report_file.empty() || !options.junit_file.empty() || !pid_file.empty();
-  if (!any && options.error_file.empty()) return {};
+  if (!any && !has_dirs && options.error_file.empty()) return {};
   std::map<std::string, std::string_view> option_of;
   const auto add = [&](std::string_view option, const std::string& path) -> Result<void> {
     if (path.empty() || path.starts_with("/dev/") || path.starts_with("/proc/")) return {};
@@ -84,6 +87,11 @@ Result<void> check_file_names(const JobOptions& options, const std::string& pid_
   TRY(add("--report-pid", normal(pid_file)));
   if (!options.error_file.empty()) {
     for (const std::string& path : launcher::error_files(plan)) TRY(add("--error-file", normal(path)));
+  }
+  for (const plan::Rank& rank : plan.ranks) {
+    if (rank.dir.empty()) continue;
+    TRY(add("--rank-dir", rank.dir + '/' + wire::kRankDirMarker));
+    if (options.save_env) TRY(add("--save-env", rank.dir + '/' + wire::kEnvironmentFile));
   }
   for (const LogFile& file : log_files(options, plan)) {
     const bool by_stream = options.output.files->by_stream;

@@ -21,8 +21,9 @@ std::vector<LogFile> log_files(const JobOptions& options, const plan::Plan& plan
 /// The log directory that --keep-logs renames, normalized; empty: none.
 std::string renamed_directory(const output::OutputSettings& output);
 
-/// Rejects two options that name the same file, and files in a rank directory that the start of the job would remove:
-/// the files of --report, --junit and --report-pid, and kept logs. `pid_file` is the file of --report-pid, or empty.
+/// Rejects two options that name the same file; dlaunch itself writes files into rank directories. Also rejects files
+/// in a rank directory that the start of the job would remove: the files of --report, --junit and --report-pid, and
+/// kept logs. `pid_file` is the file of --report-pid, or empty.
 Result<void> check_file_names(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan);
 
 }  // namespace dlaunch::session

@@ -353,16 +353,20 @@ class Spares(Agents):
 
     @promise(ENDS, NAMES_FIRST, mode=(RESTARTS, KILL))
     def test_shrink_continues_with_fewer_ranks(self):
-        script = 'echo "$DLAUNCH_ROUND $RANK/$WORLD_SIZE $DLAUNCH_HOST"; [ "$DLAUNCH_ROUND" = 1 ] || exec sleep 1000'
+        script = 'echo "$DLAUNCH_ROUND $RANK/$WORLD_SIZE $DLAUNCH_HOST"; [ "$DLAUNCH_ROUND" = 2 ] || exec sleep 1000'
         with self.start("-H", "node1:1,node2:2,node3:2", "-n", 5, "--restarts", 2, "--shrink", "--env-for", "torch",
-                        *sh(script), stdout=-1, stderr=-1) as job:
+                        "--ranks", "0-4", *sh(script), stdout=-1, stderr=-1) as job:
             for _ in range(5):
                 job.stdout.readline()
             self.kill_agents(2)
+            seen = sorted(job.stdout.readline().decode() for _ in range(3))
+            self.assertEqual(seen, ["1 0/3 node1\n", "1 1/3 node3\n", "1 2/3 node3\n"])
+            self.kill_agents(3)
             out, err = job.communicate(timeout=LIMIT)
         self.assertEqual(job.returncode, 0, err)
-        self.assertEqual(sorted(lines(out)), ["1 0/3 node1", "1 1/3 node3", "1 2/3 node3"], err)
+        self.assertEqual(lines(out), ["2 0/1 node1"], err)
         self.assertIn("dlaunch: the job continues without node2, with 3 ranks on 2 hosts", own_lines(err))
+        self.assertIn("dlaunch: the job continues without node3, with 1 rank on 1 host", own_lines(err))
 
     @promise(LOSES_NOTHING, mode=(RESTARTS, KILL))
     def test_shrink_prepares_directories_of_moved_ranks_on_separate_disks(self):

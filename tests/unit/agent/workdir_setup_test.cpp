@@ -181,6 +181,66 @@ TEST_F(Prepare, LaterRoundWaitsForAnotherHostOfTheJob) {
   }
 }
 
+/// The agent of a frozen host keeps its locks.
+TEST_F(Prepare, LaterRoundTakesTheDirectoryOfAFrozenHostOfTheJob) {
+  const AtPath at = [](const std::string&) {};
+  const auto why = [&](const std::string& job, const wire::Prepare& what, TakenDirs& taken) {
+    const auto result = take_rank_dirs(what, job, at, taken, std::chrono::milliseconds(50));
+    return result ? "" : to_text(result.error());
+  };
+  wire::Prepare later = asked(1);
+  later.later = true;
+  TakenDirs frozen;
+  ASSERT_EQ(why("a", asked(1), frozen), "");
+  const auto refused = HasSubstr("a running job uses this directory");
+  TakenDirs early;
+  EXPECT_THAT(why("a", later, early), refused);  // the directory is not filled yet
+  mark_filled(frozen.dirs[0], "a");
+  write("d0/checkpoint", "precious");
+  TakenDirs first_round;
+  EXPECT_THAT(why("a", asked(1), first_round), refused);
+  TakenDirs spare;
+  EXPECT_EQ(why("a", later, spare), "");
+  EXPECT_TRUE(is_filled(spare.dirs.at(0), "a"));
+  for (const wire::Prepare& what : {asked(1), later}) {
+    TakenDirs other;
+    EXPECT_THAT(why("b", what, other), refused);
+  }
+  EXPECT_EQ(read("d0/checkpoint"), "precious");
+}
+
+TEST_F(Prepare, LaterRoundLeavesADirectoryThatAnotherJobHasTaken) {
+  const AtPath at = [](const std::string&) {};
+  const auto takes = [&](const std::string& job, bool is_later, TakenDirs& taken) {
+    wire::Prepare what = asked(1);
+    what.later = is_later;
+    return take_rank_dirs(what, job, at, taken, std::chrono::milliseconds(50)).has_value();
+  };
+  {
+    TakenDirs lost;
+    ASSERT_TRUE(takes("a", false, lost));
+    mark_filled(lost.dirs[0], "a");
+  }
+  {
+    TakenDirs other;
+    ASSERT_TRUE(takes("b", false, other));
+    TakenDirs later;
+    EXPECT_FALSE(takes("a", true, later));
+    undo_rank_dirs(other);
+  }
+  {
+    TakenDirs killed;  // its process did not restore the marker
+    ASSERT_TRUE(takes("b", false, killed));
+  }
+  TakenDirs later;
+  ASSERT_TRUE(takes("a", true, later));
+  EXPECT_TRUE(is_filled(later.dirs[0], "a"));
+  TakenDirs without_lock;
+  EXPECT_TRUE(takes("a", true, without_lock));
+  mark_unfilled(later.dirs[0]);
+  EXPECT_FALSE(is_filled(without_lock.dirs.at(0), "a"));
+}
+
 TEST_F(Prepare, ChangesNothingIfAnotherHostRefusesTheJob) {
   {
     AgentProcess agent;

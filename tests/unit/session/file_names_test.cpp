@@ -82,6 +82,23 @@ TEST_F(FileNames, RejectsFilesThatTheStartOfTheRanksRemoves) {
   }
 }
 
+TEST_F(FileNames, RejectsALogInPlaceOfTheLaunchersFileInARankDirectory) {
+  for (plan::Rank& rank : plan.ranks) rank.dir = "/w/r" + std::to_string(rank.rank);
+  log("/w/r{rank}/env.log");
+  EXPECT_EQ(error(), "");
+  options.save_env = true;
+  EXPECT_THAT(error(), HasSubstr("--save-env conflicts with --stdout-file: both write /w/r0/env.log"));
+  log("", "/w/r1/./env.log");
+  EXPECT_THAT(error(), HasSubstr("--save-env conflicts with --stderr-file: both write /w/r1/env.log"));
+  options.output.files = output::FileSettings{.target = "/w/r0/env.log"};
+  EXPECT_EQ(error(), "");
+  log("/w/r{rank}/log");
+  EXPECT_EQ(error(), "");
+  options.save_env = false;
+  log("/w/r1/.dlaunch-rank-dir");
+  EXPECT_THAT(error(), HasSubstr("--rank-dir conflicts with --stdout-file: both write /w/r1/.dlaunch-rank-dir"));
+}
+
 TEST_F(FileNames, AcceptsSharedDevices) {
   options.report_file = "/dev/stdout";
   log("/dev/stdout", "/dev/null");
