@@ -66,7 +66,9 @@ job::Outcome Launcher::run() {
   io_.run();
   job::Outcome outcome = job_.outcome();
   for (const auto& component : components_) component->ended(outcome);
-  const bool stopped = outcome.cause == job::Cause::interrupted || outcome.cause == job::Cause::timeout;
+  using job::Cause;
+  const bool stopped =
+      outcome.cause == Cause::interrupted || outcome.cause == Cause::timeout || outcome.cause == Cause::preempted;
   if (stopped && outcome.detail.empty()) outcome.detail = waits_for();
   if (!outcome.may_restart) parts_.hosts.close();  // else the agents would wait for the launcher
   output_.complete(outcome);

@@ -12,8 +12,8 @@ import threading
 import time
 
 import support
-from promises import (ATTACK, BAD_DISK, DEADLINE, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, READER, RESTARTS,
-                      SIGNAL, STAGING, START, promise)
+from promises import (ATTACK, BAD_DISK, DEADLINE, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, PREEMPTION, READER,
+                      RESTARTS, SIGNAL, STAGING, START, promise)
 from support import Case, settle, sh, unread, until_there, wait_until, written
 
 FLOOD = "while echo $RANK_ID; do :; done"
@@ -476,6 +476,17 @@ class Frozen(Stuck):
                 self.assertRegex(err.read_text(), f"the start of the ranks waited for the disk: (create|empty) {self.disk}/")
                 self.thaw()
                 self.assert_nothing_left()
+
+    @promise(ENDS, NAMES_FIRST, mode=(BAD_DISK, RESTARTS, PREEMPTION))
+    def test_preemption_ends_a_job_whose_disk_is_frozen_before_a_restart(self):
+        job, err = self.frozen_at_the_restart("--checkpoint-signal", "USR2", "--output-filename", self.disk / "logs")
+        time.sleep(1)
+        job.send_signal(signal.SIGUSR1)
+        job.wait(support.TIMEOUT)
+        self.assertEqual(job.returncode, 75, err.read_text())
+        self.assertRegex(err.read_text(), f"preempted by SIGUSR1.*\n.*the start of the ranks waited for the disk: create {self.disk}/")
+        self.thaw()
+        self.assert_nothing_left()
 
     @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, RESTARTS, DEADLINE))
     def test_time_limit_ends_a_job_whose_disk_is_frozen_before_a_restart(self):
