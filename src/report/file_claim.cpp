@@ -115,7 +115,10 @@ Result<std::unique_ptr<FileClaim>> FileClaim::take(const std::string& path, unsi
       sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { hold(path, mode, ends); }, wanted_by(path));
   if (!holder) return fail(cannot_start(path, errno));
   const auto answer = holder->read_all(kWriterWait);
-  if (!answer || answer->empty()) return fail(no_answer(path, kExitRefused));
+  if (!answer || answer->empty()) {
+    holder->leave();  // removes its file when the disk responds
+    return fail(no_answer(path, kExitRefused));
+  }
   if (answer->size() > 1) {
     holder->wait(kWriterWait);
     return fail(received_error(path, *answer, kExitRefused));
