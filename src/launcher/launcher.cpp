@@ -2,6 +2,7 @@
 
 #include <spdlog/logger.h>
 
+#include <algorithm>
 #include <asio/post.hpp>
 #include <csignal>
 #include <utility>
@@ -59,14 +60,15 @@ Launcher::~Launcher() {
 job::Outcome Launcher::run() {
   wait_signal();
   output_.start();
-  if (parts_.round.files_first) begin_files();
   listen();
   deadline_.set(job_.deadline());
   tick();
   io_.run();
   job::Outcome outcome = job_.outcome();
   for (const auto& component : components_) component->ended(outcome);
-  const bool stopped = outcome.cause == job::Cause::interrupted || outcome.cause == job::Cause::timeout;
+  using job::Cause;
+  const bool stopped =
+      outcome.cause == Cause::interrupted || outcome.cause == Cause::timeout || outcome.cause == Cause::preempted;
   if (stopped && outcome.detail.empty()) outcome.detail = waits_for();
   if (!outcome.may_restart) parts_.hosts.close();  // else the agents would wait for the launcher
   output_.complete(outcome);
@@ -121,7 +123,10 @@ bool Launcher::is_spare(int host) const {
 
 void Launcher::reached(int host) {
   if (is_spare(host)) return;
-  if (parts_.round.files_first && files_ != Files::begun) return held_hosts_.push_back(host);
+  if (parts_.round.files_first && files_ != Files::begun) {
+    held_hosts_.push_back(host);
+    return begin_files_first();
+  }
   bool is_ready = true;
   for (const auto& component : components_) is_ready = component->reached(host) && is_ready;
   if (is_ready) ready(host);
@@ -142,6 +147,7 @@ void Launcher::lost(int host, const HostFailure& loss) {
   happened(job::HostLost{host, loss.why, loss.hint, parts_.hosts.gone_by(host)});
   for (const int rank : parts_.plan.host(host).ranks) output_.abandon(rank);
   for (const auto& component : components_) component->host_gone(host);
+  if (parts_.round.files_first && files_ != Files::begun) begin_files_first();
 }
 
 /// The ranks of a host that may be replaced must end before their replacements start. A lost host without another login
@@ -226,6 +232,22 @@ void Launcher::prepare_files() {
   files_asked_ = true;
   if (files_ == Files::unchanged) return begin_files();
   if (files_ == Files::begun) fill_directories();
+}
+
+/// With Round::files_first: begins when all hosts have answered. After the loss of a host with ranks, the ranks do not
+/// start: the held hosts then prepare nothing.
+void Launcher::begin_files_first() {
+  if (job_.phase() != job::Phase::starting) return;
+  if (!job_.outcome().lost_hosts.empty()) {
+    for (const int host : std::exchange(held_hosts_, {})) {
+      if (!parts_.hosts.is_lost(host)) ready(host);
+    }
+    return;
+  }
+  std::ptrdiff_t left = std::ranges::count_if(held_hosts_, [this](int host) { return !parts_.hosts.is_lost(host); });
+  for (int host = 0; host < static_cast<int>(parts_.plan.hosts.size()); ++host)
+    left -= parts_.hosts.is_lost(host) ? 0 : 1;
+  if (files_ == Files::unchanged && left == 0) begin_files();
 }
 
 void Launcher::begin_files() {

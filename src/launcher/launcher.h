@@ -34,8 +34,8 @@ class Launcher {
   struct Round {
     bool may_follow = false;            ///< another round may follow this one
     std::optional<Time> start_at = {};  ///< the earliest start of its ranks
-    /// Call Output::begin() before the hosts create the directories of ranks; else it is called when all hosts are
-    /// ready.
+    /// Call Output::begin() when all hosts have answered, before they create the directories of ranks; else it is
+    /// called when all hosts are ready.
     bool files_first = false;
     /// Changes the other files, after Output::begin(). An Error ends the job.
     std::function<void(RoundOutput::Begun begun)> begin_others = [](const RoundOutput::Begun& begun) { begun({}); };
@@ -108,6 +108,7 @@ class Launcher {
   void happened(const job::Event& event) { perform(job_.handle(event, Clock::now())); }
   void perform(const job::Actions& actions);
   void prepare_files();
+  void begin_files_first();
   void begin_files();
   void files_begun(const Result<void>& result);
   void fill_directories();

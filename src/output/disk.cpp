@@ -30,7 +30,10 @@ tl::unexpected<Error> cannot_start(int error) {
 Disk::Disk(sys::HelperProcess process, Progress progress)
     : process_(std::move(process)), progress_(std::move(progress)), writer_(FdWriter::pipe(process_.in().get())) {}
 
-Disk::~Disk() = default;
+/// A stopped process removes its files when the disk responds.
+Disk::~Disk() {
+  if (stopped_ && !process_.wait(std::chrono::milliseconds(0))) process_.leave();
+}
 
 Result<std::unique_ptr<Disk>> Disk::start() {
   Progress progress = Progress::make();
@@ -144,6 +147,7 @@ void Disk::give_up() {
 }
 
 void Disk::stop() {
+  stopped_ = true;
   process_.close_in();
   ended_ = true;
 }

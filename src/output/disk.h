@@ -122,7 +122,7 @@ class Disk {
   /// Kills the process. Unwritten bytes are lost.
   void give_up();
   /// The job ends before its ranks start: the process drops its commands, removes the files that it created and did not
-  /// empty, and exits.
+  /// empty, and exits, also if the disk responds only after the end of the job.
   void stop();
   /// As stop(), and waits for the exit for at most 1 s.
   void cancel();
@@ -143,6 +143,7 @@ class Disk {
   std::uint32_t failed_ = 0;             // received events `failed`
   std::vector<std::uint64_t> given_to_;  // by file: given_ after the last write to the file
   bool finishing_ = false;
+  bool stopped_ = false;
   bool ended_ = false;
 };
 

@@ -411,7 +411,7 @@ void RankFiles::give_up(Time now) {
     const auto unwritten = disk_->unwritten_files();
     for (const std::uint32_t file : unwritten) stuck_.push_back(files_[file]->path);
     if (unwritten.empty() && !disk_->has_all()) stuck_.push_back(files_[disk_->file()]->path);
-    disk_->give_up();
+    emptied_ ? disk_->give_up() : disk_->stop();
     hidden_.lose(disk_->taken());
   }
   for (RankFile* file : recorded_) file->channel->drained(now);

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <tuple>
 
 #include "base/try.h"
 #include "report/write_file.h"
@@ -54,12 +55,12 @@ class Locks {
 
   bool any() const { return next_ || present_; }
 
-  /// The last new file has replaced the file, which stays locked.
+  /// The last new file has replaced the file, which stays locked, or was removed after a failed write.
   void prepare_again(unsigned mode) {
     if (!next_ || leads_to(place_, next_name_, next_)) return;
-    sys::Fd replaced = std::move(next_);
-    if (create_next(mode)) present_ = std::move(replaced);
-    if (!next_) next_ = std::move(replaced);
+    if (leads_to(place_, place_.name, next_)) present_ = std::move(next_);
+    next_.reset();
+    std::ignore = create_next(mode);  // a failure is reported by the next write
   }
 
   void remove_next() {
@@ -127,7 +128,10 @@ Result<std::unique_ptr<FileClaim>> FileClaim::take(const std::string& path, unsi
       sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { hold(path, mode, ends); }, wanted_by(path));
   if (!holder) return fail(cannot_start(path, errno));
   const auto answer = holder->read_all(kWriterWait);
-  if (!answer || answer->empty()) return fail(no_answer(path, kExitRefused));
+  if (!answer || answer->empty()) {
+    holder->leave();  // removes its file when the disk responds
+    return fail(no_answer(path, kExitRefused));
+  }
   if (answer->size() > 1) {
     holder->wait(kWriterWait);
     return fail(received_error(path, *answer, kExitRefused));

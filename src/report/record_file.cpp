@@ -24,7 +24,8 @@ std::string kept_record(const std::string& path, int attempt) { return path + ".
 namespace {
 
 constexpr std::chrono::milliseconds kAnswerWait{10};
-constexpr char kWritten = '\n';         // the answer after a success
+constexpr char kWritten = '\n';  // the answer after a success
+constexpr std::string_view kGivenUp = "g";
 constexpr unsigned kStacksMode = 0600;  // stacks have names of files and functions, and the first bytes of arguments
 
 /// The attempt that wrote this record; nullopt if the text is not a record with an attempt.
@@ -47,9 +48,17 @@ void keep_record(const std::string& path, int attempt) {
 }
 
 /// Sends nothing after a success.
-void write_and_answer(const std::string& path, const std::string& text, WriteAs as, int to) {
+void write_and_answer(const std::string& path, const std::string& text, WriteAs as, sys::HelperProcess::Ends ends) {
+  as.ended_by = ends.in;
   const auto wrote = write_file_atomically(path, text, as);
-  if (!wrote) send_error(wrote.error(), to);
+  if (!wrote) send_error(wrote.error(), ends.out);
+}
+
+/// A process that waits for the disk removes its new file when the disk responds.
+void give_up(sys::HelperProcess& writer) {
+  if (writer.wait(std::chrono::milliseconds(0))) return;
+  sys::write_all(writer.in().get(), kGivenUp);
+  writer.leave();
 }
 
 Result<void> await_writer(sys::HelperProcess& writer, const std::string& path, int exit_code) {
@@ -71,13 +80,19 @@ Result<void> PidFile::write() {
   if (!claim_) return {};
   const std::string text = std::to_string(::getpid()) + '\n';
   auto writer = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends ends) { write_and_answer(path_, text, {.claimed = true}, ends.out); },
-      wanted_by(path_));
+      [&](sys::HelperProcess::Ends ends) { write_and_answer(path_, text, {.claimed = true}, ends); }, wanted_by(path_));
   if (!writer) return fail(cannot_start(path_, errno));
   return await_writer(*writer, path_, kExitRefused);
 }
 
 RecordFile::RecordFile(std::string path, unsigned mode) : path_(std::move(path)), mode_(mode) {}
+
+/// The writer of a pipe or a device is killed.
+RecordFile::~RecordFile() {
+  if (!claim_ || !claim_->replaced()) return;
+  if (early_) give_up(*early_);
+  if (writer_) give_up(*writer_);
+}
 
 Result<void> RecordFile::claim() {
   if (!path_.empty()) claim_ = TRY(FileClaim::take(path_, mode_));
@@ -85,15 +100,16 @@ Result<void> RecordFile::claim() {
 }
 
 /// The work of the process that writes the record.
-void RecordFile::replace(const std::string& text, bool durable, int answer_to) const {
+void RecordFile::replace(const std::string& text, bool durable, sys::HelperProcess::Ends ends) const {
   if (!wrote_early_ && attempt_ > 0) keep_record(path_, attempt_);
-  write_and_answer(path_, text, {.mode = mode_, .durable = durable, .claimed = claim_ != nullptr}, answer_to);
+  write_and_answer(path_, text, {.mode = mode_, .durable = durable, .claimed = claim_ != nullptr}, ends);
 }
 
 void RecordFile::write_early(const std::string& text) {
   if (claim_ && wrote_early_) claim_->prepare_again();
-  auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text, false, ends.out); });
+  auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text, false, ends); });
   if (!writer) return;
+  if (early_) give_up(*early_);  // of an earlier round
   early_.emplace(*std::move(writer));
   wrote_early_ = true;
 }
@@ -121,8 +137,8 @@ int RecordFile::step() {
 
 void RecordFile::start_writer() {
   if (claim_ && wrote_early_) claim_->prepare_again();
-  auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text_, true, ends.out); },
-                                          wanted_by(path_));
+  auto writer =
+      sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text_, true, ends); }, wanted_by(path_));
   if (writer) {
     writer_.emplace(*std::move(writer));
     return;
@@ -139,14 +155,16 @@ Result<void> RecordFile::written(Duration waited) {
 
 StacksFiles::~StacksFiles() {
   const Time until = Clock::now() + kWait;
-  for (File& file : files_) file.writer_.wait(std::chrono::milliseconds(milliseconds_until(until)));
+  for (File& file : files_) {
+    if (!file.writer_.wait(std::chrono::milliseconds(milliseconds_until(until)))) give_up(file.writer_);
+  }
 }
 
 StacksFiles::File* StacksFiles::write(const std::string& text) {
   if (base_.empty() || written_ == kMost) return nullptr;
   std::string path = base_ + std::to_string(++written_);
   auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {
-    write_and_answer(path, text, {.mode = kStacksMode}, ends.out);
+    write_and_answer(path, text, {.mode = kStacksMode}, ends);
     sys::write_all(ends.out, {&kWritten, 1});
   });
   return writer ? &files_.emplace_back(std::move(path), *std::move(writer)) : nullptr;

@@ -40,6 +40,10 @@ class RecordFile {
 
   /// Without a path no record is written. `mode`: of a new file, minus the umask.
   explicit RecordFile(std::string path, unsigned mode = kPrivate);
+  /// Gives up a write that has not ended.
+  ~RecordFile();
+  RecordFile(const RecordFile&) = delete;
+  RecordFile& operator=(const RecordFile&) = delete;
 
   /// Returns the Errors of FileClaim::take().
   Result<void> claim();
@@ -60,7 +64,7 @@ class RecordFile {
   Result<void> written(Duration waited);
 
  private:
-  void replace(const std::string& text, bool durable, int answer_to) const;
+  void replace(const std::string& text, bool durable, sys::HelperProcess::Ends ends) const;
   void start_writer();
 
   std::string path_;

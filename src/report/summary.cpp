@@ -278,6 +278,7 @@ void add_preemption(const Summary& s, const RankGroups& groups, Lines& lines) {
     how = "all ranks exited with 0" + used;
   }
   lines.add("preempted by " + job::describe(*s.outcome.preempted) + " after " + duration_text(s.elapsed) + detail(how));
+  if (!s.outcome.detail.empty()) lines.add("  " + s.outcome.detail);
 }
 
 /// The first line of `detail` is the failure; the other lines are hints.

@@ -13,6 +13,7 @@ struct WriteAs {
   unsigned mode = 0666;  ///< of a new file, minus the umask; an existing file keeps its mode and owner
   bool durable = false;  ///< sync the file and its name to the device before the return
   bool claimed = false;  ///< write the new file of a FileClaim, and wait for this file
+  int ended_by = -1;     ///< a descriptor: when it is readable, the write ends and leaves no new file
 };
 
 /// A reader of `path` gets the old file or the new file, never a part: a temporary file in the same directory replaces

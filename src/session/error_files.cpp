@@ -55,7 +55,11 @@ int lock(const std::string& path, std::vector<LockedFile>& files) {
 void hold(const std::vector<std::string>& paths, sys::HelperProcess::Ends ends) {
   std::vector<LockedFile> files;
   char error = 0;
-  for (size_t i = 0; i < paths.size() && error == 0; ++i) {
+  const auto gave_up = [&] {
+    pollfd launcher{ends.in, 0, 0};
+    return ::poll(&launcher, 1, 0) > 0;
+  };
+  for (size_t i = 0; i < paths.size() && error == 0 && !gave_up(); ++i) {
     error = static_cast<char>(lock(paths[i], files));
     sys::write_all(ends.out, {&error, 1});
   }
@@ -64,8 +68,7 @@ void hold(const std::vector<std::string>& paths, sys::HelperProcess::Ends ends) 
     const ssize_t got = ::read(ends.in, &word, 1);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
-    pollfd launcher{ends.in, 0, 0};
-    if (::poll(&launcher, 1, 0) > 0) break;  // the job was given up
+    if (gave_up()) break;
     for (const LockedFile& each : files) emptied = ::ftruncate(each.file.get(), 0) == 0 || emptied;
     ::shutdown(ends.out, SHUT_RDWR);
   }
@@ -179,7 +182,7 @@ void LockedErrorFiles::end_wait(int error) {
 
 LockedErrorFiles::~LockedErrorFiles() {
   holder_.close_in();
-  holder_.wait(kRemoveWait);
+  if (!holder_.wait(kRemoveWait)) holder_.leave();  // removes its files when the disk responds
 }
 
 std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank, const std::map<int, std::string>& sent) {

@@ -10,6 +10,7 @@
 #include "base/index_cast.h"
 #include "base/printable.h"
 #include "base/shared_texts.h"
+#include "base/text.h"
 #include "base/try.h"
 #include "launcher/frames.h"
 #include "output/file_layout.h"
@@ -25,6 +26,34 @@ std::string normal(const std::string& path) { return std::filesystem::path(path)
 /// Rules of file_layout.h permit files that several of these options share.
 bool is_log(std::string_view option) {
   return option == "--output-filename" || option == "--stdout-file" || option == "--stderr-file";
+}
+
+/// The directory of the path that --keep-logs renames or removes: DIR for number 0, DIR.1 to DIR.K; empty: none.
+std::string renamed_above(const std::string& path, const output::OutputSettings& output, int first_number) {
+  const std::string logs = renamed_directory(output);
+  if (logs.empty() || !path.starts_with(logs)) return {};
+  const std::string suffix = path.substr(logs.size(), path.find('/', logs.size()) - logs.size());
+  const bool is_first = suffix.empty() && first_number == 0;
+  const bool is_kept = suffix.starts_with('.') && parse_int(suffix.substr(1), 1, output.keep_logs);
+  return is_first || is_kept ? logs + suffix : "";
+}
+
+/// A job must not rename or remove its own files.
+Result<void> check_renamed(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan) {
+  const auto check = [&](std::string_view option, const std::string& path, int first_number) -> Result<void> {
+    const std::string renamed = renamed_above(path, options.output, first_number);
+    if (renamed.empty()) return {};
+    return fail(conflict("--keep-logs", option, "the start of the job renames or removes " + escaped(renamed),
+                         "set a path outside of that directory with " + std::string(option)));
+  };
+  TRY(check("--report", normal(options.report_file), 0));
+  TRY(check("--junit", normal(options.junit_file), 0));
+  TRY(check("--report-pid", normal(pid_file), 0));
+  if (!options.error_file.empty()) {
+    for (const std::string& path : launcher::error_files(plan)) TRY(check("--error-file", normal(path), 0));
+  }
+  for (const plan::Rank& rank : plan.ranks) TRY(check("--rank-dir", rank.dir, 1));  // DIR may have rank directories
+  return {};
 }
 
 /// --keep-logs creates directories next to the log directory.
@@ -72,6 +101,7 @@ std::vector<LogFile> log_files(const JobOptions& options, const plan::Plan& plan
 
 Result<void> check_file_names(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan) {
   TRY(check_rank_dirs(options, pid_file, plan));
+  TRY(check_renamed(options, pid_file, plan));
   const bool has_dirs = std::ranges::any_of(plan.ranks, [](const plan::Rank& rank) { return !rank.dir.empty(); });
   const bool any = !options.report_file.empty() || !options.junit_file.empty() || !pid_file.empty();
   if (!any && !has_dirs && options.error_file.empty()) return {};

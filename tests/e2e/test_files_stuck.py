@@ -12,8 +12,8 @@ import threading
 import time
 
 import support
-from promises import (ATTACK, BAD_DISK, DEADLINE, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, READER, RESTARTS,
-                      SIGNAL, STAGING, START, promise)
+from promises import (ATTACK, BAD_DISK, DEADLINE, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, PREEMPTION, READER,
+                      RESTARTS, SIGNAL, STAGING, START, promise)
 from support import Case, settle, sh, unread, until_there, wait_until, written
 
 FLOOD = "while echo $RANK_ID; do :; done"
@@ -175,6 +175,16 @@ class Frozen(Stuck):
         self.thaw()
         super().tearDown()
 
+    def on_disk(self):
+        return sorted(str(path.relative_to(self.disk)) for path in self.disk.rglob("*"))
+
+    def assert_thaw_leaves(self, names):
+        """After the end of the processes that waited for the disk, it has only these files and directories."""
+        self.thaw()
+        self.assert_nothing_left()
+        time.sleep(0.2)  # the system call of a killed process ends after the process is gone from /proc
+        self.assertEqual(self.on_disk(), names)
+
     def freeze(self):
         subprocess.run(["fsfreeze", "-f", self.disk], check=True)
 
@@ -323,21 +333,25 @@ class Frozen(Stuck):
         for rank in range(4):
             self.assertIn(f"{self.disk}/{rank}.stdout", told)
 
-    @promise(ENDS, mode=BAD_DISK)
+    @promise(ENDS, LEAVES_NOTHING, mode=BAD_DISK)
     def test_error_file_on_a_frozen_disk_is_refused_in_time(self):
+        before = self.on_disk()
         self.freeze()
         took, result = self.seconds(self.begin("--error-file", f"{self.disk}/error-{{rank}}", "-n", 2, "true"))
         self.assert_exit(result, 2)
         self.assertLess(took, 10)
         self.assertIn(f"cannot create {self.disk}/error-0: Connection timed out", result.stderr.decode())
+        self.assert_thaw_leaves(before)
 
-    @promise(ENDS, mode=BAD_DISK)
+    @promise(ENDS, LEAVES_NOTHING, mode=BAD_DISK)
     def test_report_on_a_frozen_disk_is_refused_in_time(self):
         (self.disk / "report").write_text("{}")
+        before = self.on_disk()
         self.freeze()
         took, result = self.seconds(self.begin("--report", self.disk / "report", "-n", 1, "true"))
         self.assertLess(took, 25)
         self.assertIn(f"cannot write {self.disk}/report: timed out after 10 s", result.stderr.decode())
+        self.assert_thaw_leaves(before)
 
     def frozen_when_ready(self, *args, hosts="other:2"):
         """A job whose disk is frozen between the claims and the first change of its files: when all hosts are ready."""
@@ -464,9 +478,11 @@ class Frozen(Stuck):
 
     @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, RESTARTS, SIGNAL))
     def test_signal_ends_a_job_whose_disk_is_frozen_before_a_restart(self):
-        for option, place in (("--output-filename", "logs"), ("--error-file", "error-{rank}")):
-            with self.subTest(option):
+        for option, place in (("--output-filename", "logs"), ("--output-filename", "log.{rank}.{stream}"),
+                              ("--error-file", "error-{rank}")):
+            with self.subTest(option, place=place):
                 job, err = self.frozen_at_the_restart(option, self.disk / place)
+                before = self.on_disk()
                 time.sleep(1)
                 job.send_signal(signal.SIGTERM)
                 start = time.monotonic()
@@ -474,17 +490,27 @@ class Frozen(Stuck):
                 self.assertLess(time.monotonic() - start, 5)
                 self.assertEqual(job.returncode, 143, err.read_text())
                 self.assertRegex(err.read_text(), f"the start of the ranks waited for the disk: (create|empty) {self.disk}/")
-                self.thaw()
-                self.assert_nothing_left()
+                self.assert_thaw_leaves([name for name in before if not name.startswith("error")])
+
+    @promise(ENDS, NAMES_FIRST, mode=(BAD_DISK, RESTARTS, PREEMPTION))
+    def test_preemption_ends_a_job_whose_disk_is_frozen_before_a_restart(self):
+        job, err = self.frozen_at_the_restart("--checkpoint-signal", "USR2", "--output-filename", self.disk / "logs")
+        time.sleep(1)
+        job.send_signal(signal.SIGUSR1)
+        job.wait(support.TIMEOUT)
+        self.assertEqual(job.returncode, 75, err.read_text())
+        self.assertRegex(err.read_text(), f"preempted by SIGUSR1.*\n.*the start of the ranks waited for the disk: create {self.disk}/")
+        self.thaw()
+        self.assert_nothing_left()
 
     @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, RESTARTS, DEADLINE))
     def test_time_limit_ends_a_job_whose_disk_is_frozen_before_a_restart(self):
         job, err = self.frozen_at_the_restart("--output-filename", self.disk / "logs", "--timeout", 4)
+        before = self.on_disk()
         job.wait(support.TIMEOUT)
         self.assertEqual(job.returncode, 124, err.read_text())
         self.assertRegex(err.read_text(), r"timed out after 4\.\d s\n")
-        self.thaw()
-        self.assert_nothing_left()
+        self.assert_thaw_leaves(before)
 
     @promise(ENDS, NAMES_FIRST, mode=(BAD_DISK, RESTARTS, FAILURE))
     def test_disk_frozen_before_a_restart_is_an_error_of_the_output(self):
@@ -573,20 +599,23 @@ class Frozen(Stuck):
         self.assert_exit(result, 130)
         self.assertNotIn(b"cannot write", result.stderr)
 
-    @promise(ENDS, mode=(BAD_DISK, START))
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, START))
     def test_disk_frozen_before_the_start_is_an_error(self):
+        before = self.on_disk()
         self.freeze()
         took, result = self.seconds(self.begin("-n", 2, "--output-filename", self.disk / "logs", "true"))
         self.assert_exit(result, 2)
         self.assertLess(took, 15)
         self.assertIn(f"cannot create {self.disk}/logs".encode(), result.stderr)
+        self.assert_thaw_leaves(before)
 
-    @promise(ENDS, mode=BAD_DISK)
+    @promise(ENDS, LEAVES_NOTHING, mode=BAD_DISK)
     def test_frozen_stack_reports_do_not_add_up_at_the_end(self):
         with open(self.dir / "stderr", "wb") as err:
             job = self.start("-n", 1, "--stacks-on", "USR1", "--stdout-file", f"{self.disk}/{{job}}.out", "--timeout", 600,
                              *sh(f": > up; {until_there('end')}"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
         self.assertTrue(wait_until((self.dir / "up").exists))
+        before = self.on_disk()
         self.freeze()
         for number in range(1, 9):
             job.send_signal(signal.SIGUSR1)
@@ -596,8 +625,17 @@ class Frozen(Stuck):
         took, result = self.seconds(job)
         self.assert_exit(result, 0)
         self.assertLess(took, 5)
+        self.assert_thaw_leaves(before)
 
-    @promise(ENDS, mode=BAD_DISK)
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, RESTARTS))
+    def test_frozen_record_of_a_later_round_leaves_no_temporary_file(self):
+        job, err = self.frozen_at_the_restart("--report", self.disk / "job.json")
+        job.wait(support.TIMEOUT)
+        self.assertEqual(job.returncode, 3, err.read_text())
+        self.assertIn(f"cannot write {self.disk}/job.json: timed out", err.read_text())
+        self.assert_thaw_leaves(["job.json", "lost+found"])
+
+    @promise(ENDS, LEAVES_NOTHING, mode=BAD_DISK)
     def test_frozen_report_file_does_not_block_the_end(self):
         job = self.begin("-n", 1, "--report", self.disk / "job.json", *sh(f": > up; {until_there('frozen')}; exit 3"))
         self.assertTrue(wait_until(lambda: (self.dir / "up").exists() and (self.disk / "job.json").exists()))
@@ -607,7 +645,7 @@ class Frozen(Stuck):
         self.assert_exit(result, 3)
         self.assertLess(took, 15)
         self.assertEqual(result.stderr.count(f"cannot write {self.disk}/job.json".encode()), 1, result.stderr)
-
+        self.assert_thaw_leaves(["job.json", "lost+found"])
 
     def with_record_and_junit(self):
         """A job whose disk with the record and the results of --junit is frozen before its end."""
@@ -627,8 +665,7 @@ class Frozen(Stuck):
         self.assertLess(took, 14)
         for name in ("job.json", "job.xml"):
             self.assertEqual(result.stderr.count(f"cannot write {self.disk}/{name}: timed out after 5 s".encode()), 1, result.stderr)
-        self.thaw()
-        self.assert_nothing_left()
+        self.assert_thaw_leaves(["job.json", "lost+found"])
 
     @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, SIGNAL))
     def test_signal_shortens_the_wait_for_a_frozen_record(self):

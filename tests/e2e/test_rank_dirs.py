@@ -122,6 +122,22 @@ class OneHost(Case):
                 for name in ("file" if logs == "both" else "work0/file", "1/rank.0/stdout"):
                     self.assertEqual((self.dir / kept / name).read_text(), f"{job}\n", (kept, name))
 
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(STAGING, START, FILES))
+    def test_refused_job_keeps_the_logs_with_rank_directories(self):
+        """Of two hosts, the first answers before the second is lost."""
+        (self.dir / "way").write_text('[ "$1" != bad ] || { sleep 1; exit 1; }; shift; exec "$@"')
+        options = ("--keep-logs", 1, "--output-filename", "logs/", "--rank-dir", "logs/work{rank}")
+        self.assert_exit(self.run_dlaunch(*options, "-n", 1, "echo", "good"), 0)
+        for hosts in ("bad:1", "good:1,bad:1"):
+            for number in range(2):
+                with self.subTest(hosts, number=number):
+                    result = self.run_dlaunch("--exec", f"sh {self.dir}/way {{host}}", "-H", hosts, *options, "echo", "bad")
+                    self.assert_exit(result, 125)
+                    self.assertIn("cannot use a host: bad: ", result.stderr.decode())
+                    self.assertNotIn("no answer yet", result.stderr.decode())
+                    self.assertEqual(sorted(path.name for path in self.dir.glob("logs*")), ["logs"])
+                    self.assertEqual((self.dir / "logs/1/rank.0/stdout").read_text(), "good\n")
+
     def test_logs_that_cannot_be_renamed_are_reported_once(self):
         (self.dir / "file").touch()
         result = self.run_dlaunch("--keep-logs", 1, "--output-filename", "file/logs", "--rank-dir", "work", "-n", 1, "touch", "ran")

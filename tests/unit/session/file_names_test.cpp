@@ -99,6 +99,32 @@ TEST_F(FileNames, RejectsALogInPlaceOfTheLaunchersFileInARankDirectory) {
   EXPECT_THAT(error(), HasSubstr("--rank-dir conflicts with --stdout-file: both write /w/r1/.dlaunch-rank-dir"));
 }
 
+TEST_F(FileNames, RejectsFilesThatKeepLogsRenames) {
+  options.output.files = output::FileSettings{.target = "/w/logs/"};
+  options.report_file = "/w/logs/job.json";
+  EXPECT_EQ(error(), "");
+  options.output.keep_logs = 2;
+  EXPECT_THAT(error(),
+              HasSubstr("--keep-logs conflicts with --report: the start of the job renames or removes /w/logs\n"));
+  for (const char* const beside : {"/w/logs.3/a", "/w/logs.0/a", "/w/logs.json", "/w/logs2/a", "/w/logs.x/a"}) {
+    options.report_file = beside;
+    EXPECT_EQ(error(), "") << beside;
+  }
+  options.report_file.clear();
+  options.junit_file = "/w/a/../logs.2/b/junit";
+  EXPECT_THAT(error(), HasSubstr("--keep-logs conflicts with --junit: "));
+  options.junit_file.clear();
+  EXPECT_THAT(error("/w/logs.1/pid"), HasSubstr("--keep-logs conflicts with --report-pid: "));
+  plan.ranks[1].dir = "/w/logs/d";
+  EXPECT_EQ(error(), "");
+  plan.ranks[1].dir = "/w/logs.1/d";
+  EXPECT_THAT(error(), HasSubstr("--keep-logs conflicts with --rank-dir: "));
+  plan.ranks[1].dir.clear();
+  options.error_file = "/w/logs/e{rank}.json";
+  plan.ranks[1].env.push_back(std::string(launcher::kErrorFileVariable) + "=/w/logs/e1.json");
+  EXPECT_THAT(error(), HasSubstr("--keep-logs conflicts with --error-file: "));
+}
+
 TEST_F(FileNames, AcceptsSharedDevices) {
   options.report_file = "/dev/stdout";
   log("/dev/stdout", "/dev/null");
