@@ -83,7 +83,7 @@ TEST_F(SweepsTest, GiveUpAfterTheirTimeLimit) {
   hosts_.script_again([this](ScriptedAgent&) { ++attempts_; });
   const auto start = Clock::now();
   EXPECT_THAT(sweep().unreached, HasSubstr("lost the connection to the agent"));
-  EXPECT_LE(Clock::now() - start, Sweeps::kReach);
+  EXPECT_LE(Clock::now() - start, Sweeps::kReach + 2s);  // the machine may be busy
   EXPECT_GE(Clock::now() - start, Sweeps::kReach - 2 * Sweeps::kPause);
   EXPECT_GE(attempts_, 5);
 }
