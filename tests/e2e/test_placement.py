@@ -286,7 +286,7 @@ class DryRun(Case):
             self.assertNotIn(b"secret-", out)
 
     def test_values_are_not_in_logs_or_command_lines(self):
-        result = self.run_dlaunch("-n", 1, "-vv", "-x", "OTHER", *sh('for p in /proc/[0-9]*; do tr "\\0" " " <$p/cmdline 2>/dev/null; done'),
+        result = self.run_dlaunch("-n", 1, "-vv", "-x", "OTHER", *sh('for p in /proc/[0-9]*; do { tr "\\0" " " <$p/cmdline; } 2>/dev/null; done; :'),
                                   env={"OTHER": "secret-2"})
         self.assert_exit(result, 0)
         self.assertNotIn(b"secret-2", result.stdout + result.stderr)
