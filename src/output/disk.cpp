@@ -157,4 +157,11 @@ void Disk::cancel() {
   process_.wait(kExitWait);
 }
 
+void Disk::cancel_round() {
+  stop();
+  if (process_.wait(kExitWait)) return;
+  stopped_ = false;
+  give_up();
+}
+
 }  // namespace dlaunch::output

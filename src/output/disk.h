@@ -126,6 +126,8 @@ class Disk {
   void stop();
   /// As stop(), and waits for the exit for at most 1 s.
   void cancel();
+  /// As cancel(), but kills a process that does not exit: later, it could remove directories of the next round.
+  void cancel_round();
 
  private:
   using Progress = sys::SharedObject<DiskProgress>;

@@ -377,7 +377,7 @@ std::optional<Result<void>> Output::begun(Time now) { return impl_->begun(now); 
 
 std::string Output::step() const { return impl_->step(); }
 void Output::close_files() {
-  if (impl_->files) impl_->files->close();
+  if (impl_->files) impl_->files->close_round();
 }
 
 std::string Output::overwritten() const { return impl_->files ? impl_->files->overwritten() : ""; }

@@ -104,6 +104,10 @@ void RankFiles::close() {
   if (!emptied_ && !std::exchange(closed_, true)) disk_->cancel();
 }
 
+void RankFiles::close_round() {
+  if (!emptied_ && !std::exchange(closed_, true)) disk_->cancel_round();
+}
+
 /// A later attempt has other names than an earlier one, whose launcher may still be ending.
 void RankFiles::claim_directory(DiskCommand::Kind kind) {
   const std::string directory = locked_directory(*settings_.files);

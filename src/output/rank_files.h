@@ -62,6 +62,8 @@ class RankFiles {
   std::string step() const;
   /// Removes the files if begun() had no result, and ends their locks. Waits for at most 1 s.
   void close();
+  /// As close(), before the files of the next round are created.
+  void close_round();
   ~RankFiles() { close(); }
   RankFiles(const RankFiles&) = delete;
   RankFiles& operator=(const RankFiles&) = delete;

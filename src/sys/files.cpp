@@ -47,13 +47,7 @@ namespace {
 constexpr mode_t kDirectoryMode = 0750;
 constexpr mode_t kFileMode = 0644;
 
-}  // namespace
-
-Fd create_file(const std::string& path, int more_flags, Created* created) {
-  if (path.ends_with('/')) {
-    errno = EISDIR;
-    return {};
-  }
+Fd create_once(const std::string& path, int more_flags, Created* created) {
   const HeldPlace place = HeldPlace::make(path, kDirectoryMode, created ? &created->directories : nullptr);
   if (!place) return {};
   const int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | more_flags;
@@ -66,6 +60,20 @@ Fd create_file(const std::string& path, int more_flags, Created* created) {
   file = open_file_at(place, flags | O_CREAT, kFileMode);  // a link to a missing file
   created->file = static_cast<bool>(file);
   return file;
+}
+
+}  // namespace
+
+Fd create_file(const std::string& path, int more_flags, Created* created) {
+  constexpr int kAttempts = 64;  // another process may remove directories that are still empty
+  if (path.ends_with('/')) {
+    errno = EISDIR;
+    return {};
+  }
+  for (int attempt = 1;; ++attempt) {
+    Fd file = create_once(path, more_flags, created);
+    if (file || errno != ENOENT || attempt == kAttempts) return file;
+  }
 }
 
 std::string link_target(const std::string& link) {

@@ -1,12 +1,16 @@
 #include "sys/files.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "sys/io.h"
 
@@ -33,6 +37,25 @@ TEST_F(Files, CreateFileCreatesTheParents) {
   EXPECT_EQ(errno, ENOTDIR);
   EXPECT_FALSE(create_file(directory_ + "/a/"));
   EXPECT_EQ(errno, EISDIR);
+}
+
+TEST_F(Files, CreateFileWorksWhileAnotherProcessRemovesEmptyDirectories) {
+  std::atomic<bool> ends = false;
+  std::thread remover([&] {
+    while (!ends) {
+      for (const char* const directory : {"/a/b", "/a"}) ::rmdir((directory_ + directory).c_str());
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  });
+  int created = 0;
+  for (int i = 0; i < 200; ++i) {
+    const std::string path = directory_ + "/a/b/file";
+    created += create_file(path) ? 1 : 0;
+    std::filesystem::remove(path);
+  }
+  ends = true;
+  remover.join();
+  EXPECT_EQ(created, 200);
 }
 
 TEST_F(Files, CreateFileOpensDescriptorsAndDevices) {
