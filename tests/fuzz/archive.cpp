@@ -35,7 +35,7 @@ struct Taken {
 };
 
 void check_item(const ArchiveItem& item) {
-  require(item.size <= wire::kMaxStaged && item.permissions <= 0777 && item.name.size() <= wire::kMaxStagedName);
+  require(item.size <= wire::kMaxStaged && item.permissions <= 01777 && item.name.size() <= wire::kMaxStagedName);
   require(item.name.find('\0') == std::string::npos);
   for (const std::string& part : split(item.name, '/')) require(!part.empty() && part != "." && part != "..");
 }
