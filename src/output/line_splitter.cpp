@@ -74,9 +74,11 @@ void Tail::add(std::string_view bytes) {
   constexpr std::size_t kExamined = 8;  // limits of a large read: few, for speed
   if (bytes_.size() + bytes.size() > 2 * limit_) {
     const std::string_view end = bytes.substr(bytes.size() - std::min(bytes.size(), kExamined * limit_));
-    whole_ = whole_ && end.size() == bytes.size();
+    const bool is_cut = end.size() != bytes.size();
+    whole_ = whole_ && !is_cut;
     bytes = end;
     if (has_redraws(bytes_)) bytes_ = without_overwritten(bytes_);
+    if (is_cut && !bytes_.empty()) bytes_ += '\n';  // the line before is not the start of the next line
     if (has_redraws(bytes)) return add_end(without_overwritten(bytes));
   }
   add_end(bytes);

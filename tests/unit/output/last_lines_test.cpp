@@ -51,6 +51,15 @@ TEST(Tail, KeepsAnErrorBeforeALongProgressBar) {
   EXPECT_FALSE(tail.whole());
 }
 
+TEST(Tail, DoesNotJoinTheLinesAroundAGap) {
+  Tail tail;
+  tail.add("error: first\nbegun");
+  std::string redraws = "\r";
+  for (int i = 0; redraws.size() < 16 * kTailBytes; ++i) redraws += "step " + std::to_string(i) + '\r';
+  tail.add(redraws + "end\n");
+  EXPECT_THAT(last_lines(tail.bytes(), true, 10), ElementsAre("error: first", "begun", "end"));
+}
+
 TEST(Tail, KeepsTheEndWithinItsLimit) {
   Tail tail;
   std::string all;
