@@ -30,8 +30,9 @@ class Pane:
         case.run_in_place([*before, "env", f"{support.MARKER}={case.marker}", "ENV=", "EDITOR=vi", "TERM=xterm-256color", *words])
 
     def start_shell(self, command):
-        """`command` starts another shell, which may drop the words typed before its prompt; empty: none."""
+        """`command` starts another shell; empty: none. A shell may drop or repeat the words typed before its prompt."""
         if command:
+            self.until(re.compile("^[$#]$"))
             self.type(command + "\n")
             self.until(re.escape(command))
         self.until(re.compile("^[$#]$"))
