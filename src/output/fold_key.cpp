@@ -146,9 +146,8 @@ class KeyWriter {
     const bool is_decimal = digits < text_.size() && text_[digits] == '.' && digit_at(text_, digits + 1);
     const bool is_own =
         !is_decimal && !word_at(text_, digits) && own_.has_number(text_, at, text_.substr(at, digits - at));
-    if (is_own && leave_out(at, digits - at, 'n')) return copied_;
-    if (!with_numbers_) return digits;
-    const std::size_t end = number_end(text_, at);
+    if (!is_own && !with_numbers_) return digits;
+    const std::size_t end = is_own ? digits : number_end(text_, at);
     numbers_.push_back({at, end - at});
     leave_out(at, end - at, 'd');
     return end;

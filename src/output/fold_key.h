@@ -35,7 +35,7 @@ class OwnWords {
   std::string prefix_;
 };
 
-/// A number that Fold::numbers left out of a key: its place in the text.
+/// A number that a key leaves out: its place in the text.
 struct NumberAt {
   std::size_t begin;
   std::size_t size;
@@ -43,7 +43,7 @@ struct NumberAt {
 
 /// Writes the key of `text` to `key`. Returns false if the key is the text itself; `key` is then undefined. Each part
 /// that the key leaves out is a NUL byte and a letter in the key; a text with a NUL byte is its own key. `numbers`
-/// receives the numbers that Fold::numbers leaves out.
+/// receives the numbers that the key leaves out: the rank's own, and all with Fold::numbers.
 bool write_key(std::string_view text, Fold level, bool block, const OwnWords& own, std::string& key,
                std::vector<NumberAt>& numbers);
 
