@@ -214,7 +214,7 @@ void Console::lift_limits() {
 }
 
 bool Console::folds() const {
-  return std::ranges::any_of(screens_, [](const auto& screen) { return screen->fold != nullptr; });
+  return std::ranges::any_of(screens_, [](const auto& screen) { return screen->fold && screen->fold->folds(); });
 }
 
 bool Console::has_folded() const {

@@ -34,10 +34,6 @@ void clear(Container& all) {
   if (all.capacity() * sizeof(all[0]) > kKeptCapacity) all.shrink_to_fit();
 }
 
-bool has_digit(std::string_view text) {
-  return std::ranges::any_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 }  // namespace
 
 Folder::Folder(Fold level, Show show)
@@ -148,7 +144,8 @@ std::uint64_t Folder::find(const Source& source, std::string_view text, bool blo
   has_key_ = false;
   if (from < tail_ && at(from).is_simple && at(from).group == source.group && at(from).text == text)
     return from;  // ranks often write the same sequence of lines
-  has_key_ = write_key(text, level_, block, source.own, key_, numbers_);
+  key_kind_ = write_key(text, level_, block, source.own, key_, numbers_);
+  has_key_ = key_kind_ == KeyKind::key;
   if (has_key_) key_hash_ = std::hash<std::string_view>()(key_);
   text_hash_ = std::hash<std::string_view>()(text);
   const std::uint64_t end = std::min<std::uint64_t>(tail_, from + kMostAhead);
@@ -192,7 +189,7 @@ void Folder::push(const Source& source, std::string_view text, bool block, Time 
   Entry& entry = at(tail_);
   entry.group = source.group;
   entry.is_block = block;
-  entry.is_simple = level_ == Fold::exact || (!has_key_ && !has_digit(text));
+  entry.is_simple = key_kind_ == KeyKind::text_of_all;
   entry.text = text;
   entry.since = since;
   entry.wall_ns = wall_ns;
@@ -206,14 +203,19 @@ void Folder::push(const Source& source, std::string_view text, bool block, Time 
 /// Adds the unit that find() looked for.
 void Folder::add_unit(std::uint64_t number, const Source& source, std::string_view text) {
   Entry& entry = at(number);
-  text_size_ -= size_of(entry);
   joined_size_ -= runs_of(entry);
-  if (has_key_ && entry.key.empty()) {
+  if (!has_key_) {
+    entry.others.add(source.place);
+    joined_size_ += runs_of(entry);
+    return;
+  }
+  text_size_ -= size_of(entry);
+  if (entry.key.empty()) {
     entry.key = key_;
     entry.is_simple = false;
     key_hashes_[slot_of(number)] = key_hash_;
   }
-  if (has_key_ && entry.key == key_) {
+  if (entry.key == key_) {
     add_keyed(entry, source.place, text);
   } else {
     entry.others.add(source.place);

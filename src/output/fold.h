@@ -168,6 +168,7 @@ class Folder {
   // The key of the unit that find() looked for.
   std::string key_;
   std::vector<NumberAt> numbers_;
+  KeyKind key_kind_ = KeyKind::text;
   bool has_key_ = false;
   std::size_t key_hash_ = 0;
   std::size_t text_hash_ = 0;

@@ -17,7 +17,7 @@
 namespace dlaunch::output {
 
 /// The lines of a larger read may be too many for a Folder.
-inline constexpr std::size_t kMostFolded = 32 * 1024;
+inline constexpr std::size_t kMostFolded = 64 * 1024;
 
 class FoldChannel final : public LineChannel {
  public:
@@ -32,6 +32,8 @@ class FoldChannel final : public LineChannel {
   bool ready(int slot) const override { return RecordChannel::ready(slot) && !folder_.must_wait(slot, shared_.now); }
   void answered(int slot, bool ready) override;
   void show_held() override;
+  /// Whether lines are held to find equal ones.
+  bool folds() const { return folder_.folds(shared_.now); }
   /// Whether a line of several streams was printed.
   bool has_folded() const { return !last_sources_.empty(); }
   void expire(int slot, Time now) override;
