@@ -11,11 +11,11 @@ class Here(InteractiveCase, Case):
     def test_typed_text_and_the_status_line_have_separate_lines(self):
         """On the first lines of the screen, and on the last line."""
         (self.dir / "quiet").write_text(f"{until_there('told')}\necho over\nread x\necho got $x\n")
-        for lines in (1, 99):
-            (self.dir / "told").unlink(missing_ok=True)
-            pane = Pane(self, rows=12)
-            try:
-                pane.start_shell("")
+        pane = Pane(self, rows=12)
+        try:
+            pane.start_shell("")
+            for lines in (1, 99):
+                (self.dir / "told").unlink(missing_ok=True)
                 pane.type(f"clear; seq {lines}; {shlex.quote(support.DLAUNCH)} -n 1 --status 0.3 sh quiet\n")
                 pane.until("^1/1 running")
                 pane.type("hello")
@@ -26,8 +26,8 @@ class Here(InteractiveCase, Case):
                 pane.key("Enter")
                 pane.until("^got hello")
                 self.assertEqual(pane.finish(), 0)
-            finally:
-                pane.close()
+        finally:
+            pane.close()
 
 
 class FakeHosts(InteractiveCase, Case):
