@@ -1,0 +1,91 @@
+"""A refused job leaves the old files: the logs and the rank directories of an earlier job."""
+import shutil
+
+import support
+from hosts_case import HostsCase
+from promises import FILES, LOSES_NOTHING, NAMES_FIRST, STAGING, START, promise
+from support import Case, sh
+
+LOGS = (("--log-dir", "logs"), ("--keep-logs", 1, "--log-dir", "logs"), ("--stdout-file", "out/{rank}"),
+        ("--rank-dir", "dirs/{rank}"), ("--keep-logs", 1, "--log-dir", "logs", "--rank-dir", "logs/work{rank}"),
+        ("--log-dir", "logs", "--rank-dir", "dirs/{rank}", "--error-file", "errors/{rank}"))
+
+
+def contents(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+class OneHost(Case):
+    def setUp(self):
+        super().setUp()
+        for name, text, mode in (("plain", "", 0o644), ("odd", "#!/no/such/interpreter\n", 0o755)):
+            (self.dir / name).write_text(text)
+            (self.dir / name).chmod(mode)
+
+    def assert_told(self, result, code, said):
+        self.assert_exit(result, code)
+        self.assertIn(said, result.stderr.decode())
+
+    def assert_all_stays(self, options, job, code, said):
+        for name in ("logs", "dirs"):
+            shutil.rmtree(self.dir / name, ignore_errors=True)
+        self.assert_exit(self.run_dlaunch("-n", 2, "--oversubscribe", *options, *sh("echo old; echo old > old; cp /bin/true prog")), 0)
+        before = contents(self.dir)
+        result = self.run_dlaunch("-n", 2, "--oversubscribe", *options, *job)
+        self.assert_told(result, code, said)
+        self.assertEqual(contents(self.dir), before)
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES, STAGING))
+    def test_missing_program_changes_no_file(self):
+        for job, code, said in ((["./no-such"], 127, 'program "./no-such": not found on'),
+                                (["no-such-program"], 127, 'program "no-such-program": not found'),
+                                ([self.dir / "plain"], 126, "Permission denied"),
+                                ([self.dir / "odd"], 127, "missing interpreter /no/such/interpreter"),
+                                (["true", ":", "-n", 1, "./no-such"], 127, 'program "./no-such": not found')):
+            for options in LOGS:
+                with self.subTest(job=job, options=options):
+                    self.assert_all_stays(options, job, code, said)
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES))
+    def test_missing_working_directory_changes_no_file(self):
+        for options in LOGS[:3]:
+            with self.subTest(options=options):
+                absolute = [self.dir / option if str(option)[0] in "lo" else option for option in options]
+                self.assert_all_stays(absolute, ["--wdir", self.dir / "nowhere", "true"], 127, "cannot enter the working directory")
+
+    def test_program_of_an_earlier_job_in_the_rank_directory_is_missing(self):
+        self.assert_all_stays(("--rank-dir", "dirs/{rank}"), ["./prog"], 127, "use --stage to copy the program")
+
+    def test_program_in_a_rank_directory_is_found(self):
+        (self.dir / "bin").mkdir()
+        (self.dir / "bin" / "prog").write_text("#!/bin/sh\necho ran\n")
+        (self.dir / "bin" / "prog").chmod(0o755)
+        (self.dir / "alias").symlink_to(self.dir)
+        (self.dir / "link").mkdir()
+        (self.dir / "link" / "tools").symlink_to(self.dir / "bin")
+        for name in ("./bin/prog", "../../bin/prog", self.dir / "dirs/0/bin/prog", self.dir / "alias/dirs/0/bin/prog", "link/tools/prog"):
+            with self.subTest(name):
+                self.assertEqual(self.assert_succeeds("-n", 1, "--rank-dir", "dirs/{rank}", "--stage", "bin,link", name), b"ran\n")
+
+    def test_job_that_runs_without_a_missing_program_changes_its_files(self):
+        options = ("--log-dir", "logs", "--on-failure", "continue")
+        result = self.run_dlaunch(*options, "-n", 1, "echo", "ran", ":", "-n", 1, "./no-such")
+        self.assert_told(result, 127, 'program "./no-such": not found')
+        self.assertEqual((self.dir / "logs/1/rank.0/stdout").read_text(), "ran\n")
+
+
+class SeveralHosts(HostsCase):
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES, STAGING))
+    def test_program_that_is_missing_on_one_host_changes_no_file(self):
+        options = ("-H", "node1,node2", "-wdir", "/root", "--log-dir", self.dir / "logs", "--rank-dir", "run/{rank}")
+        self.assert_exit(self.run_dlaunch(*options, *sh("echo old; touch old")), 0)
+        before = contents(self.dir / "logs")
+        self.host(1).sh("cp /bin/true /root/prog")
+        result = self.run_dlaunch(*options, "/root/prog")
+        self.assert_told(result, 127, 'program "/root/prog": not found on node2')
+        self.assertEqual(contents(self.dir / "logs"), before)
+        self.assertEqual([self.host(n + 1).sh(f"ls /root/run/{n}") for n in range(2)], ["old\n"] * 2)
+
+
+if __name__ == "__main__":
+    support.main()
