@@ -14,6 +14,7 @@
 #include "base/try.h"
 #include "launcher/frames.h"
 #include "output/file_layout.h"
+#include "session/same_files.h"
 #include "wire/archive.h"
 
 namespace dlaunch::session {
@@ -36,6 +37,25 @@ std::string renamed_above(const std::string& path, const output::OutputSettings&
   const bool is_first = suffix.empty() && first_number == 0;
   const bool is_kept = suffix.starts_with('.') && parse_int(suffix.substr(1), 1, output.keep_logs);
   return is_first || is_kept ? logs + suffix : "";
+}
+
+/// A file that the job writes.
+struct NamedFile {
+  std::string_view option;
+  std::string path;  // normalized
+};
+
+/// The files of this machine that the job reads: of options, of --stage, and programs.
+std::vector<std::string> all_read_files(const JobOptions& options, std::vector<std::string> all,
+                                        const plan::Plan& plan) {
+  all.insert(all.end(), options.stage.begin(), options.stage.end());
+  for (const plan::PlannedHost& host : plan.hosts) {
+    for (const plan::App& app : plan.apps) {
+      if (!host.host.local || app.argv.empty() || app.argv.front().find('/') == std::string::npos) continue;
+      all.push_back((std::filesystem::path(plan::program_directory(app, host)) / app.argv.front()).string());
+    }
+  }
+  return all;
 }
 
 /// A job must not rename or remove its own files.
@@ -83,6 +103,30 @@ std::string renamed_directory(const output::OutputSettings& output) {
   return directory;
 }
 
+static std::vector<NamedFile> named_files(const JobOptions& options, const std::string& pid_file,
+                                          const plan::Plan& plan) {
+  std::vector<NamedFile> all;
+  const auto add = [&](std::string_view option, const std::string& path) {
+    if (!path.empty() && !path.starts_with("/dev/") && !path.starts_with("/proc/")) all.push_back({option, path});
+  };
+  add("--report", normal(options.report_file));
+  add("--junit", normal(options.junit_file));
+  add("--report-pid", normal(pid_file));
+  if (!options.error_file.empty()) {
+    for (const std::string& path : launcher::error_files(plan)) add("--error-file", normal(path));
+  }
+  for (const plan::Rank& rank : plan.ranks) {
+    if (rank.dir.empty()) continue;
+    add("--rank-dir", rank.dir + '/' + wire::kRankDirMarker);
+    if (options.save_env) add("--save-env", rank.dir + '/' + wire::kEnvironmentFile);
+  }
+  for (const LogFile& file : log_files(options, plan)) {
+    const bool by_stream = options.output.files->by_stream;
+    add(!by_stream ? "--output-filename" : file.stream == Stream::out ? "--stdout-file" : "--stderr-file", file.path);
+  }
+  return all;
+}
+
 std::vector<LogFile> log_files(const JobOptions& options, const plan::Plan& plan) {
   std::vector<LogFile> all;
   if (!options.output.files) return all;
@@ -102,33 +146,44 @@ std::vector<LogFile> log_files(const JobOptions& options, const plan::Plan& plan
 Result<void> check_file_names(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan) {
   TRY(check_rank_dirs(options, pid_file, plan));
   TRY(check_renamed(options, pid_file, plan));
-  const bool has_dirs = std::ranges::any_of(plan.ranks, [](const plan::Rank& rank) { return !rank.dir.empty(); });
-  const bool any = !options.report_file.empty() || !options.junit_file.empty() || !pid_file.empty();
-  if (!any && !has_dirs && options.error_file.empty()) return {};
   std::map<std::string, std::string_view> option_of;
-  const auto add = [&](std::string_view option, const std::string& path) -> Result<void> {
-    if (path.empty() || path.starts_with("/dev/") || path.starts_with("/proc/")) return {};
+  for (const auto& [option, path] : named_files(options, pid_file, plan)) {
     const auto [other, is_new] = option_of.emplace(path, option);
-    if (is_new || (is_log(option) && is_log(other->second))) return {};
+    if (is_new || (is_log(option) && is_log(other->second))) continue;
     return fail(conflict(other->second, option, "both write " + escaped(path), "use different files"));
-  };
-  TRY(add("--report", normal(options.report_file)));
-  TRY(add("--junit", normal(options.junit_file)));
-  TRY(add("--report-pid", normal(pid_file)));
-  if (!options.error_file.empty()) {
-    for (const std::string& path : launcher::error_files(plan)) TRY(add("--error-file", normal(path)));
   }
-  for (const plan::Rank& rank : plan.ranks) {
-    if (rank.dir.empty()) continue;
-    TRY(add("--rank-dir", rank.dir + '/' + wire::kRankDirMarker));
-    if (options.save_env) TRY(add("--save-env", rank.dir + '/' + wire::kEnvironmentFile));
-  }
-  for (const LogFile& file : log_files(options, plan)) {
-    const bool by_stream = options.output.files->by_stream;
-    TRY(add(!by_stream                   ? "--output-filename"
-            : file.stream == Stream::out ? "--stdout-file"
-                                         : "--stderr-file",
-            file.path));
+  return {};
+}
+
+Result<void> check_linked_names(const JobOptions& options, const std::string& pid_file,
+                                const std::vector<std::string>& read_files, const plan::Plan& plan) {
+  const std::vector<NamedFile> written = named_files(options, pid_file, plan);
+  if (written.empty()) return {};
+  const std::vector<std::string> read = all_read_files(options, read_files, plan);
+  std::vector<std::string> paths = read;
+  for (const NamedFile& file : written) paths.push_back(file.path);
+  const auto identities = file_identities(paths);
+  if (!identities) return {};  // the lock of a file reports the disk
+  std::map<std::string, const std::string*> read_as;
+  std::map<std::string, const NamedFile*> written_as;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const std::string& identity = (*identities)[i];
+    if (identity.empty()) continue;
+    if (i < read.size()) {
+      read_as.emplace(identity, &read[i]);
+      continue;
+    }
+    const NamedFile& file = written[i - read.size()];
+    if (const auto same = read_as.find(identity); same != read_as.end()) {
+      return fail(conflict(file.option, escaped(*same->second),
+                           "the job reads this file, and would overwrite it as " + escaped(file.path),
+                           "set another path with " + std::string(file.option)));
+    }
+    const auto [other, is_new] = written_as.emplace(identity, &file);
+    if (is_new || other->second->path == file.path) continue;
+    return fail(conflict(other->second->option, file.option,
+                         "both write one file, as " + escaped(other->second->path) + " and " + escaped(file.path),
+                         "use different files"));
   }
   return {};
 }

@@ -1,4 +1,5 @@
 """A refused job leaves the old files: the logs and the rank directories of an earlier job."""
+import os
 import shutil
 
 import support
@@ -72,6 +73,83 @@ class OneHost(Case):
         result = self.run_dlaunch(*options, "-n", 1, "echo", "ran", ":", "-n", 1, "./no-such")
         self.assert_told(result, 127, 'program "./no-such": not found')
         self.assertEqual((self.dir / "logs/1/rank.0/stdout").read_text(), "ran\n")
+
+
+class Names(Case):
+    """Names of one file, also through links."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("real", "conf"):
+            (self.dir / name).mkdir()
+        (self.dir / "real" / "x").write_text("old")
+        (self.dir / "conf" / "a").write_text("a")
+        (self.dir / "alias").symlink_to("real")
+        (self.dir / "dangling").symlink_to("real/new")
+        (self.dir / "hf").write_text("localhost slots=2\n")
+        (self.dir / "ef").write_text("A=1\n")
+        (self.dir / "rf").write_text("rank 0=localhost slot=0\n")
+        (self.dir / "c.toml").write_text("grace = 3\n")
+        (self.dir / "prog").write_text("#!/bin/sh\n")
+        (self.dir / "prog").chmod(0o755)
+        os.link(self.dir / "hf", self.dir / "hard")
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES, STAGING))
+    def test_two_names_of_one_file_are_rejected(self):
+        before = contents(self.dir)
+        for args in (("--stdout-file", "real/x", "--report", "alias/x"), ("--stdout-file", "real/new", "--report", "alias/new"),
+                     ("--stdout-file", "real/a/b", "--report", "alias/a/b"), ("--stdout-file", "real/new", "--report", "dangling"),
+                     ("--stdout-file", "real/x", "--stderr-file", "alias/x"), ("--junit", "real/x", "--report-pid", "alias/x"),
+                     ("--error-file", "real/x", "--report", "alias/x"), ("--log-dir", "real", "--report", "alias/1/rank.0/stdout"),
+                     ("--hostfile", "hf", "--report", "hf"), ("--hostfile", "hf", "--stdout-file", "hard"),
+                     ("--env-file", "ef", "--report", "ef"), ("--rankfile", "rf", "--report", "rf"),
+                     ("--config", "c.toml", "--report", "c.toml"),
+                     ("--rank-dir", "r{rank}", "--stage", "prog", "--stdout-file", "prog")):
+            with self.subTest(args=args):
+                result = self.run_dlaunch(*args, "-n", 1, "true")
+                self.assert_exit(result, 2)
+                self.assertRegex(result.stderr, b"conflicts with .*: (both write|the job reads)")
+                self.assertEqual(contents(self.dir), before)
+        result = self.run_dlaunch("--report", "prog", "-n", 1, "./prog")
+        self.assert_exit(result, 2)
+        self.assertEqual(contents(self.dir), before)
+
+    def test_files_with_other_names_are_written(self):
+        for args in (("--stdout-file", "real/x", "--stderr-file", "real/x"), ("--stdout-file", "alias/y", "--report", "real/z"),
+                     ("--stdout-file", "/dev/null", "--stderr-file", "/dev/null"), ("--rank-dir", "r{rank}", "--stage", "conf", "--stdout-file", "conf/b"),
+                     ("--hostfile", "hf", "--report", "real/report")):
+            with self.subTest(args=args):
+                self.assert_exit(self.run_dlaunch(*args, "-n", 1, "true"), 0)
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=STAGING)
+    def test_staged_file_in_place_of_an_error_file_is_rejected(self):
+        options = ("-n", 2, "--oversubscribe", "--rank-dir", "r{rank}")
+        self.assert_exit(self.run_dlaunch(*options, *sh("echo old > old")), 0)
+        before = contents(self.dir)
+        for name in ("r{rank}/conf/a", "r{rank}/conf/a/b"):
+            with self.subTest(name):
+                result = self.run_dlaunch(*options, "--stage", "conf", "--error-file", name, "true")
+                self.assert_exit(result, 2)
+                self.assertIn(b"--stage: conf/a: dlaunch writes a file with this name", result.stderr)
+                self.assertEqual(contents(self.dir), before)
+
+    @promise(LOSES_NOTHING, mode=STAGING)
+    def test_file_of_the_kernel_is_staged_with_its_bytes(self):
+        result = self.run_dlaunch("--rank-dir", "r{rank}", "--stage", "/proc/version,/sys/kernel/mm/transparent_hugepage/enabled", "-n", 1, "true")
+        self.assert_exit(result, 0)
+        for name in ("/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled"):
+            with open(name, "rb") as file:
+                self.assertEqual((self.dir / "r0" / os.path.basename(name)).read_bytes(), file.read())
+
+    @promise(LOSES_NOTHING, mode=STAGING)
+    def test_full_disk_during_staging_is_told_with_the_removed_files(self):
+        disk = self.mount_small_disk()
+        (self.dir / "large").write_bytes(os.urandom(32 << 20))
+        options = ("--rank-dir", disk / "r{rank}", "-n", 1)
+        self.assert_exit(self.run_dlaunch(*options, *sh("echo old > old")), 0)
+        result = self.run_dlaunch(*options, "--stage", "large", "true")
+        self.assert_exit(result, 125)
+        self.assertIn(b"No space left on device; the files of earlier jobs in the rank directories of this host were removed", result.stderr)
 
 
 class SeveralHosts(HostsCase):
