@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -30,8 +31,8 @@ bool is_log(std::string_view option) {
 }
 
 /// The directory of the path that --keep-logs renames or removes: DIR for number 0, DIR.1 to DIR.K; empty: none.
-std::string renamed_above(const std::string& path, const output::OutputSettings& output, int first_number) {
-  const std::string logs = renamed_directory(output);
+std::string renamed_above(const std::string& path, const std::string& logs, const output::OutputSettings& output,
+                          int first_number) {
   if (logs.empty() || !path.starts_with(logs)) return {};
   const std::string suffix = path.substr(logs.size(), path.find('/', logs.size()) - logs.size());
   const bool is_first = suffix.empty() && first_number == 0;
@@ -58,13 +59,26 @@ std::vector<std::string> all_read_files(const JobOptions& options, std::vector<s
   return all;
 }
 
+/// A file that dlaunch itself names.
+bool is_in_rank_dir(const NamedFile& file) { return file.option == "--rank-dir" || file.option == "--save-env"; }
+
+Error renames(std::string_view option, const std::string& renamed) {
+  return conflict("--keep-logs", option, "the start of the job renames or removes " + escaped(renamed),
+                  "set a path outside of that directory with " + std::string(option));
+}
+
+Error removes(std::string_view option, const std::string& dir) {
+  const std::string hint = option == "--keep-logs" ? "set another log directory with --output-filename"
+                                                   : "set another file with " + std::string(option);
+  return conflict(option, "--rank-dir", "the start of the job removes all files in " + escaped(dir), hint);
+}
+
 /// A job must not rename or remove its own files.
 Result<void> check_renamed(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan) {
+  const std::string logs = renamed_directory(options.output);
   const auto check = [&](std::string_view option, const std::string& path, int first_number) -> Result<void> {
-    const std::string renamed = renamed_above(path, options.output, first_number);
-    if (renamed.empty()) return {};
-    return fail(conflict("--keep-logs", option, "the start of the job renames or removes " + escaped(renamed),
-                         "set a path outside of that directory with " + std::string(option)));
+    const std::string renamed = renamed_above(path, logs, options.output, first_number);
+    return renamed.empty() ? Result<void>() : fail(renames(option, renamed));
   };
   TRY(check("--report", normal(options.report_file), 0));
   TRY(check("--junit", normal(options.junit_file), 0));
@@ -85,10 +99,7 @@ Result<void> check_rank_dirs(const JobOptions& options, const std::string& pid_f
   for (const plan::Rank& rank : plan.ranks) {
     for (const auto& [option, path] : files) {
       if (rank.dir.empty() || !path.starts_with(rank.dir + '/')) continue;
-      const std::string hint = path == logs ? "set another log directory with --output-filename"
-                                            : "set another file with " + std::string(option);
-      return fail(
-          conflict(option, "--rank-dir", "the start of the job removes all files in " + escaped(rank.dir), hint));
+      return fail(removes(option, rank.dir));
     }
   }
   return {};
@@ -155,19 +166,48 @@ Result<void> check_file_names(const JobOptions& options, const std::string& pid_
   return {};
 }
 
+/// The files that the start of the job would remove or rename through a link. `found`: of the files, of the directory
+/// above `logs`, and of the rank directories.
+static Result<void> check_moved(const std::vector<NamedFile>& files, std::span<const FileIdentity> found,
+                                const std::string& logs, const JobOptions& options, const plan::Plan& plan) {
+  namespace fs = std::filesystem;
+  std::map<std::string, std::string> dirs;  // by path without links
+  for (size_t i = 0; i < plan.ranks.size(); ++i) dirs.emplace(found[files.size() + 1 + i].path, plan.ranks[i].dir);
+  dirs.erase("");
+  const std::string moved =
+      logs.empty() ? "" : (fs::path(found[files.size()].path) / fs::path(logs).filename()).string();
+  for (size_t i = 0; i < files.size(); ++i) {
+    const NamedFile& file = files[i];
+    if (is_in_rank_dir(file)) continue;
+    for (fs::path above = found[i].path; above.has_relative_path(); above = above.parent_path()) {
+      const auto dir = dirs.find(above.parent_path().string());
+      if (dir != dirs.end() && !file.path.starts_with(dir->second + '/'))
+        return fail(removes(file.option, dir->second));
+    }
+    const std::string renamed = renamed_above(found[i].path, moved, options.output, 0);
+    if (!renamed.empty() && !is_log(file.option)) return fail(renames(file.option, renamed));
+  }
+  return {};
+}
+
 Result<void> check_linked_names(const JobOptions& options, const std::string& pid_file,
                                 const std::vector<std::string>& read_files, const plan::Plan& plan) {
   const std::vector<NamedFile> written = named_files(options, pid_file, plan);
-  if (written.empty()) return {};
+  if (std::ranges::all_of(written, is_in_rank_dir)) return {};
   const std::vector<std::string> read = all_read_files(options, read_files, plan);
   std::vector<std::string> paths = read;
   for (const NamedFile& file : written) paths.push_back(file.path);
-  const auto identities = file_identities(paths);
+  const std::string logs = renamed_directory(options.output);
+  paths.push_back(std::filesystem::path(logs).parent_path().string());
+  for (const plan::Rank& rank : plan.ranks) paths.push_back(rank.dir);
+  const bool has_dirs = std::ranges::any_of(plan.ranks, [](const plan::Rank& rank) { return !rank.dir.empty(); });
+  const auto identities = file_identities(paths, has_dirs || !logs.empty());
   if (!identities) return {};  // the lock of a file reports the disk
   std::map<std::string, const std::string*> read_as;
   std::map<std::string, const NamedFile*> written_as;
-  for (size_t i = 0; i < paths.size(); ++i) {
-    const std::string& identity = (*identities)[i];
+  TRY(check_moved(written, std::span(*identities).subspan(read.size()), logs, options, plan));
+  for (size_t i = 0; i < read.size() + written.size(); ++i) {
+    const std::string& identity = (*identities)[i].file;
     if (identity.empty()) continue;
     if (i < read.size()) {
       read_as.emplace(identity, &read[i]);

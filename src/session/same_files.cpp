@@ -46,16 +46,22 @@ std::string identity_of(const std::string& path) {
 
 }  // namespace
 
-std::optional<std::vector<std::string>> file_identities(const std::vector<std::string>& paths) {
+std::optional<std::vector<FileIdentity>> file_identities(const std::vector<std::string>& paths, bool with_paths) {
   const auto helper = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {
     std::string all;
-    for (const std::string& path : paths) all.append(identity_of(path)) += '\0';
+    for (const std::string& path : paths) {
+      std::error_code ignored;
+      all.append(identity_of(path)) += '\0';
+      if (with_paths) all += fs::weakly_canonical(target_of(path), ignored).string();
+      all += '\0';
+    }
     sys::write_all(ends.out, all);
   });
   const auto all = helper ? helper->read_all(kLookWait) : std::nullopt;
   if (!all) return std::nullopt;
-  std::vector<std::string> found = split(*all, '\0');
-  found.resize(paths.size());
+  const std::vector<std::string> texts = split(*all, '\0');
+  std::vector<FileIdentity> found(paths.size());
+  for (size_t i = 0; i < found.size() && 2 * i + 1 < texts.size(); ++i) found[i] = {texts[2 * i], texts[2 * i + 1]};
   return found;
 }
 

@@ -114,10 +114,28 @@ class Names(Case):
         self.assert_exit(result, 2)
         self.assertEqual(contents(self.dir), before)
 
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES, STAGING))
+    def test_file_below_a_link_to_a_directory_that_the_start_changes_is_rejected(self):
+        for options, names in ((("--rank-dir", "real/r{rank}"), ("--report", "--stdout-file", "--error-file", "--junit")),
+                               (("--keep-logs", 1, "--log-dir", "real/logs"), ("--report", "--error-file", "--report-pid"))):
+            self.assert_exit(self.run_dlaunch(*options, "-n", 1, *sh("echo old > old")), 0)
+            (self.dir / "old").unlink(missing_ok=True)
+            before = contents(self.dir)
+            for name in names:
+                for below in ("r0/x", "logs/x", "logs.1/x"):
+                    if below.startswith("r0") == (options[0] == "--rank-dir"):
+                        with self.subTest(options=options, name=name, below=below):
+                            result = self.run_dlaunch(*options, name, f"alias/{below}", "-n", 1, "true")
+                            self.assert_exit(result, 2)
+                            self.assertRegex(result.stderr, b"conflicts with .*: the start of the job re(moves|names)")
+                            self.assertEqual(contents(self.dir), before)
+
     def test_files_with_other_names_are_written(self):
         for args in (("--stdout-file", "real/x", "--stderr-file", "real/x"), ("--stdout-file", "alias/y", "--report", "real/z"),
                      ("--stdout-file", "/dev/null", "--stderr-file", "/dev/null"), ("--rank-dir", "r{rank}", "--stage", "conf", "--stdout-file", "conf/b"),
-                     ("--hostfile", "hf", "--report", "real/report")):
+                     ("--hostfile", "hf", "--report", "real/report"),
+                     ("--rank-dir", "real/r{rank}", "--stdout-file", "real/r{rank}/out"), ("--rank-dir", "alias/q{rank}", "--report", "real/q"),
+                     ("--keep-logs", 1, "--log-dir", "real/logs", "--report", "alias/logs.x")):
             with self.subTest(args=args):
                 self.assert_exit(self.run_dlaunch(*args, "-n", 1, "true"), 0)
 
