@@ -25,7 +25,7 @@ int find_object(dl_phdr_info* info, std::size_t /*size*/, void* data) {
   std::uintptr_t first = UINTPTR_MAX;
   std::uintptr_t end = 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr) & segment = info->dlpi_phdr[i];
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
     if (segment.p_type == PT_GNU_EH_FRAME) eh_frame = &segment;
     if (segment.p_type != PT_LOAD) continue;
     const std::uintptr_t start = info->dlpi_addr + segment.p_vaddr;
@@ -64,16 +64,15 @@ __attribute__((visibility("hidden"))) char __libc_single_threaded = 0;
 /// glibc 2.32.
 __attribute__((visibility("hidden"))) const char* sigabbrev_np(int signal) noexcept {
   switch (signal) {
-#define NAME(name)  \
-  case SIG##name: \
+#define NAME(name) \
+  case SIG##name:  \
     return #name;
-    NAME(HUP) NAME(INT) NAME(QUIT) NAME(ILL) NAME(TRAP) NAME(ABRT) NAME(BUS) NAME(FPE) NAME(KILL) NAME(USR1)
-    NAME(SEGV) NAME(USR2) NAME(PIPE) NAME(ALRM) NAME(TERM) NAME(STKFLT) NAME(CHLD) NAME(CONT) NAME(STOP) NAME(TSTP)
-    NAME(TTIN) NAME(TTOU) NAME(URG) NAME(XCPU) NAME(XFSZ) NAME(VTALRM) NAME(PROF) NAME(WINCH) NAME(POLL) NAME(PWR)
-    NAME(SYS)
+    NAME(HUP)
+    NAME(INT) NAME(QUIT) NAME(ILL) NAME(TRAP) NAME(ABRT) NAME(BUS) NAME(FPE) NAME(KILL) NAME(USR1) NAME(SEGV) NAME(USR2)
+        NAME(PIPE) NAME(ALRM) NAME(TERM) NAME(STKFLT) NAME(CHLD) NAME(CONT) NAME(STOP) NAME(TSTP) NAME(TTIN) NAME(TTOU)
+            NAME(URG) NAME(XCPU) NAME(XFSZ) NAME(VTALRM) NAME(PROF) NAME(WINCH) NAME(POLL) NAME(PWR) NAME(SYS)
 #undef NAME
-    default:
-      return nullptr;
+                default : return nullptr;
   }
 }
 
