@@ -92,8 +92,13 @@ void Restarts::pause_before(int round) {
   if (history_.launcher_was_stopped()) return;  // a stop makes a round longer
   constexpr Ns kShort = std::chrono::nanoseconds(job::Rounds::kLong).count() - kSecond;
   std::map<int, std::pair<Ns, Ns>> rounds;  // begin and end
+  std::set<int> unknown;                    // rounds that may be longer: the launcher waits for an impaired host
   for (const auto& [pid, process] : world_.processes().all()) {
-    if (process.kind != Process::Kind::rank || process.alive || history_.impaired().contains(process.host)) continue;
+    if (process.kind != Process::Kind::rank || process.alive) continue;
+    if (history_.impaired().contains(process.host)) {
+      unknown.insert(process.round);
+      continue;
+    }
     auto& [begin, end] = rounds.try_emplace(process.round, process.began, process.ended).first->second;
     begin = std::min(begin, process.began);
     end = std::max(end, process.ended);
@@ -101,7 +106,7 @@ void Restarts::pause_before(int round) {
   int in_a_row = 0;
   for (int each = round - 1; each >= 0; --each) {
     const auto found = rounds.find(each);
-    if (found == rounds.end() || found->second.second - found->second.first > kShort) break;
+    if (found == rounds.end() || unknown.contains(each) || found->second.second - found->second.first > kShort) break;
     ++in_a_row;
   }
   if (in_a_row < 2) return;
