@@ -38,8 +38,7 @@ Disk::~Disk() {
 Result<std::unique_ptr<Disk>> Disk::start() {
   Progress progress = Progress::make();
   if (!progress) return cannot_start(errno);
-  auto process =
-      sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { run_disk_process(ends.in, ends.out, *progress); });
+  auto process = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { run_disk_process(ends, *progress); });
   if (!process) return cannot_start(errno);
   sys::set_nonblocking(process->in().get());
   sys::set_nonblocking(process->out().get());
@@ -152,16 +151,9 @@ void Disk::stop() {
   ended_ = true;
 }
 
-void Disk::cancel() {
+bool Disk::cancel() {
   stop();
-  process_.wait(kExitWait);
-}
-
-void Disk::cancel_round() {
-  stop();
-  if (process_.wait(kExitWait)) return;
-  stopped_ = false;
-  give_up();
+  return process_.wait(kExitWait);
 }
 
 }  // namespace dlaunch::output

@@ -124,10 +124,8 @@ class Disk {
   /// The job ends before its ranks start: the process drops its commands, removes the files that it created and did not
   /// empty, and exits, also if the disk responds only after the end of the job.
   void stop();
-  /// As stop(), and waits for the exit for at most 1 s.
-  void cancel();
-  /// As cancel(), but kills a process that does not exit: later, it could remove directories of the next round.
-  void cancel_round();
+  /// As stop(), and waits for the exit for at most 1 s. Returns whether the process has ended.
+  bool cancel();
 
  private:
   using Progress = sys::SharedObject<DiskProgress>;
@@ -164,6 +162,6 @@ class DiskFile final : public Writer {
 
 /// The disk process: executes DiskCommands (create, write, close, …) one after the other, until the pipe of commands
 /// ends. Forked by Disk; the launcher kills a process that hangs in a command.
-void run_disk_process(int commands, int events, DiskProgress& progress);
+void run_disk_process(sys::HelperProcess::Ends ends, DiskProgress& progress);
 
 }  // namespace dlaunch::output

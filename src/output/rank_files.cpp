@@ -105,7 +105,7 @@ void RankFiles::close() {
 }
 
 void RankFiles::close_round() {
-  if (!emptied_ && !std::exchange(closed_, true)) disk_->cancel_round();
+  if (!emptied_ && !std::exchange(closed_, true) && !disk_->cancel()) disk_->give_up();
 }
 
 /// A later attempt has other names than an earlier one, whose launcher may still be ending.

@@ -62,7 +62,7 @@ class RankFiles {
   std::string step() const;
   /// Removes the files if begun() had no result, and ends their locks. Waits for at most 1 s.
   void close();
-  /// As close(), before the files of the next round are created.
+  /// As close(), but kills a process that does not exit: later, it could remove directories of the next round.
   void close_round();
   ~RankFiles() { close(); }
   RankFiles(const RankFiles&) = delete;

@@ -24,8 +24,7 @@ std::string kept_record(const std::string& path, int attempt) { return path + ".
 namespace {
 
 constexpr std::chrono::milliseconds kAnswerWait{10};
-constexpr char kWritten = '\n';  // the answer after a success
-constexpr std::string_view kGivenUp = "g";
+constexpr char kWritten = '\n';         // the answer after a success
 constexpr unsigned kStacksMode = 0600;  // stacks have names of files and functions, and the first bytes of arguments
 
 /// The attempt that wrote this record; nullopt if the text is not a record with an attempt.
@@ -37,19 +36,19 @@ std::optional<int> attempt_of(const std::string& path) {
 }
 
 /// Renames the record of an earlier attempt.
-void keep_record(const std::string& path, int attempt) {
+void keep_record(const std::string& path, int attempt, sys::HelperProcess::Ends ends) {
   const sys::HeldPlace place = sys::HeldPlace::of(path);
   const auto facts = place ? place.directory.facts_of(place.name) : std::nullopt;
   if (!facts || !S_ISREG(facts->st_mode)) return;
   const int earlier = attempt_of(path).value_or(attempt - 1);
   if (earlier == attempt) return;
   const std::string kept = kept_record(place.name, earlier);
-  if (!place.directory.facts_of(kept)) place.directory.rename(place.name, kept);
+  if (!place.directory.facts_of(kept) && !ends.gave_up()) place.directory.rename(place.name, kept);
 }
 
 /// Sends nothing after a success.
 void write_and_answer(const std::string& path, const std::string& text, WriteAs as, sys::HelperProcess::Ends ends) {
-  as.ended_by = ends.in;
+  as.ends = ends;
   const auto wrote = write_file_atomically(path, text, as);
   if (!wrote) send_error(wrote.error(), ends.out);
 }
@@ -57,7 +56,7 @@ void write_and_answer(const std::string& path, const std::string& text, WriteAs 
 /// A process that waits for the disk removes its new file when the disk responds.
 void give_up(sys::HelperProcess& writer) {
   if (writer.wait(std::chrono::milliseconds(0))) return;
-  sys::write_all(writer.in().get(), kGivenUp);
+  writer.close_in();
   writer.leave();
 }
 
@@ -101,7 +100,7 @@ Result<void> RecordFile::claim() {
 
 /// The work of the process that writes the record.
 void RecordFile::replace(const std::string& text, bool durable, sys::HelperProcess::Ends ends) const {
-  if (!wrote_early_ && attempt_ > 0) keep_record(path_, attempt_);
+  if (!wrote_early_ && attempt_ > 0) keep_record(path_, attempt_, ends);
   write_and_answer(path_, text, {.mode = mode_, .durable = durable, .claimed = claim_ != nullptr}, ends);
 }
 

@@ -85,6 +85,11 @@ void keep_inherited(HelperProcess::Ends ends) {
 
 }  // namespace
 
+bool HelperProcess::Ends::gave_up() const {
+  pollfd parent{in, 0, 0};
+  return ::poll(&parent, 1, 0) > 0 && (parent.revents & POLLHUP) != 0;
+}
+
 HelperProcess::HelperProcess(int pid, Fd handle, Fd in, Fd out)
     : pid_(pid), handle_(std::move(handle)), in_(std::move(in)), out_(std::move(out)) {}
 

@@ -18,6 +18,9 @@ class HelperProcess {
   struct Ends {
     int in = -1;
     int out = -1;
+    /// Whether the parent has ended, or has closed its end: the work then changes nothing more. A call before may have
+    /// lasted until the thaw of a disk.
+    bool gave_up() const;
   };
 
   /// The descriptors that dlaunch inherited: 0 to 2, and those without O_CLOEXEC.
