@@ -106,15 +106,14 @@ std::optional<Disk::Event> Disk::next_event() {
   return event;
 }
 
-std::vector<Disk::Event> Disk::wait_events(std::chrono::milliseconds longest) {
-  const auto until = std::chrono::steady_clock::now() + longest;
+std::vector<Disk::Event> Disk::wait_events(std::chrono::milliseconds longest, const sys::Wait& wait) {
+  const Time until = Clock::now() + longest;
   for (;;) {
     writer_.flush();
     auto all = events();
-    const int left = milliseconds_until(until);
-    if (!all.empty() || ended_ || left == 0) return all;
+    if (!all.empty() || ended_) return all;
     std::array<pollfd, 2> ready{pollfd{process_.out().get(), POLLIN, 0}, pollfd{process_.in().get(), POLLOUT, 0}};
-    ::poll(ready.data(), writer_.pending() > 0 ? 2 : 1, left);
+    if (wait(std::span(ready).first(writer_.pending() > 0 ? 2 : 1), until) <= 0) return {};
   }
 }
 

@@ -98,8 +98,8 @@ class Disk {
   int event_fd() const { return process_.out().get(); }
   /// All events that arrived.
   std::vector<Event> events();
-  /// Waits for events. Empty after `longest`, or if the process has ended.
-  std::vector<Event> wait_events(std::chrono::milliseconds longest);
+  /// Waits for events. Empty after `longest`, or earlier by `wait`, or if the process has ended.
+  std::vector<Event> wait_events(std::chrono::milliseconds longest, const sys::Wait& wait);
 
   /// Bytes that are neither written nor dropped yet.
   std::uint64_t unwritten() const { return given_ - progress_->taken; }

@@ -59,7 +59,7 @@ class Output::Impl {
     return {};
   }
 
-  Result<void> claim() { return files ? files->claim() : Result<void>(); }
+  Result<void> claim(const sys::Wait& wait) { return files ? files->claim(wait) : Result<void>(); }
 
   void begin(Time now) {
     if (!files) return;
@@ -371,7 +371,7 @@ Result<std::unique_ptr<Output>> Output::open(const OutputSettings& settings, std
 Output::Output(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Output::~Output() = default;
 
-Result<void> Output::claim() { return impl_->claim(); }
+Result<void> Output::claim(const sys::Wait& wait) { return impl_->claim(wait); }
 void Output::begin(Time now) { impl_->begin(now); }
 std::optional<Result<void>> Output::begun(Time now) { return impl_->begun(now); }
 

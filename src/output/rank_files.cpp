@@ -68,9 +68,9 @@ void RankFiles::ask_to_claim() {
   renames() ? claim_directory(DiskCommand::Kind::lock_existing) : ask_to_create();
 }
 
-Result<void> RankFiles::claim() {
+Result<void> RankFiles::claim(const sys::Wait& wait) {
   ask_to_claim();
-  return await([&] { return not_claimed_ == 0 && not_created_ == 0; });
+  return await([&] { return not_claimed_ == 0 && not_created_ == 0; }, wait);
 }
 
 /// After a failed command, the disk process ignores the others.
@@ -135,10 +135,10 @@ std::string RankFiles::step() const {
 /// The step of the disk that has not ended in time.
 Error RankFiles::timed_out() const { return sink_error(step(), ETIMEDOUT); }
 
-Result<void> RankFiles::await(const std::function<bool()>& done) {
+Result<void> RankFiles::await(const std::function<bool()>& done, const sys::Wait& wait) {
   std::uint32_t file = disk_->file();
   while (!done()) {
-    auto events = disk_->wait_events(kCreateWait);
+    auto events = disk_->wait_events(kCreateWait, wait);
     const std::uint32_t before = std::exchange(file, disk_->file());
     if (events.empty() && !disk_->ended() && before == file) return fail(timed_out());
     handle(std::move(events));

@@ -52,7 +52,7 @@ class RankFiles {
                                                  ChannelContext& shared);
   /// Creates and locks the files of all ranks; with OutputSettings::keep_logs, only locks the directory of an earlier
   /// job. Waits, and fails after kCreateWait without progress. Files of an earlier job are unchanged.
-  Result<void> claim();
+  Result<void> claim(const sys::Wait& wait);
   /// Claims the files unless claim() did. Renames the directories of earlier jobs and creates the files, or empties the
   /// files. Call before ranks start. Does not wait: begun() has the result. Call handle_writer_events() for the events.
   void begin(Time now);
@@ -119,7 +119,7 @@ class RankFiles {
   void add_file(int rank, const std::vector<Stream>& streams);
   void join_file(RankFile& file, int rank, const std::vector<Stream>& streams);
   Error timed_out() const;
-  Result<void> await(const std::function<bool()>& done);
+  Result<void> await(const std::function<bool()>& done, const sys::Wait& wait);
   void handle(std::vector<Disk::Event> all);
   void created(RankFile& file, Disk::Event& event);
   void created_locked(RankFile& file, Disk::Event& event);

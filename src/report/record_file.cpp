@@ -60,8 +60,8 @@ void give_up(sys::HelperProcess& writer) {
   writer.leave();
 }
 
-Result<void> await_writer(sys::HelperProcess& writer, const std::string& path, int exit_code) {
-  const auto why = writer.read_all(kWriterWait);
+Result<void> await_writer(sys::HelperProcess& writer, const std::string& path, int exit_code, const sys::Wait& wait) {
+  const auto why = writer.read_all(kWriterWait, nullptr, std::string::npos, wait);
   if (!why) return fail(no_answer(path, exit_code));
   writer.wait(kWriterWait);
   if (why->empty()) return {};
@@ -70,18 +70,18 @@ Result<void> await_writer(sys::HelperProcess& writer, const std::string& path, i
 
 }  // namespace
 
-Result<void> PidFile::claim() {
-  if (!path_.empty()) claim_ = TRY(FileClaim::take(path_, WriteAs().mode));
+Result<void> PidFile::claim(const sys::Wait& wait) {
+  if (!path_.empty()) claim_ = TRY(FileClaim::take(path_, WriteAs().mode, wait));
   return {};
 }
 
-Result<void> PidFile::write() {
+Result<void> PidFile::write(const sys::Wait& wait) {
   if (!claim_) return {};
   const std::string text = std::to_string(::getpid()) + '\n';
   auto writer = sys::HelperProcess::start(
       [&](sys::HelperProcess::Ends ends) { write_and_answer(path_, text, {.claimed = true}, ends); }, wanted_by(path_));
   if (!writer) return fail(cannot_start(path_, errno));
-  return await_writer(*writer, path_, kExitRefused);
+  return await_writer(*writer, path_, kExitRefused, wait);
 }
 
 RecordFile::RecordFile(std::string path, unsigned mode) : path_(std::move(path)), mode_(mode) {}
@@ -93,8 +93,8 @@ RecordFile::~RecordFile() {
   if (writer_) give_up(*writer_);
 }
 
-Result<void> RecordFile::claim() {
-  if (!path_.empty()) claim_ = TRY(FileClaim::take(path_, mode_));
+Result<void> RecordFile::claim(const sys::Wait& wait) {
+  if (!path_.empty()) claim_ = TRY(FileClaim::take(path_, mode_, wait));
   return {};
 }
 

@@ -124,9 +124,9 @@ Result<std::unique_ptr<LockedErrorFiles>> LockedErrorFiles::open(const plan::Pla
   return std::unique_ptr<LockedErrorFiles>(new LockedErrorFiles(std::move(paths), *std::move(holder)));
 }
 
-Result<void> LockedErrorFiles::lock() {
+Result<void> LockedErrorFiles::lock(const sys::Wait& wait) {
   int error = 0;
-  if (auto all = holder_.read_all(kDiskWait, &answers_, paths_.size())) {
+  if (auto all = holder_.read_all(kDiskWait, &answers_, paths_.size(), wait)) {
     answers_ = *std::move(all);
   } else {
     error = errno;

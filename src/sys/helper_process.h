@@ -9,6 +9,7 @@
 #include <string>
 
 #include "sys/fd.h"
+#include "sys/io.h"
 
 namespace dlaunch::sys {
 
@@ -45,9 +46,9 @@ class HelperProcess {
   void close_in() { in_.reset(); }
 
   /// All bytes that the work sends until it ends, or the first `most`. nullopt with errno set: ETIMEDOUT after
-  /// `longest`; `got` then has the bytes that arrived before.
+  /// `longest`, or earlier by `wait`; `got` then has the bytes that arrived before.
   std::optional<std::string> read_all(std::chrono::milliseconds longest, std::string* got = nullptr,
-                                      std::size_t most = std::string::npos) const;
+                                      std::size_t most = std::string::npos, const Wait& wait = poll_until) const;
 
   /// Sends SIGKILL. It takes effect after an uninterruptible sleep.
   void kill();

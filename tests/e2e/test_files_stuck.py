@@ -343,6 +343,26 @@ class Frozen(Stuck):
         self.assertIn(f"cannot create {self.disk}/error-0: Connection timed out", result.stderr.decode())
         self.assert_thaw_leaves(before)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, START, SIGNAL, DEADLINE))
+    def test_signal_and_time_limit_end_the_wait_for_the_first_locks(self):
+        (self.disk / "report").write_text("{}")
+        before = self.on_disk()
+        for option, place, step in (("--output-filename", "logs", "create"), ("--error-file", "error-{rank}", "create"),
+                                    ("--report", "report", "write")):
+            for limit, code, said in (600, 143, "interrupted by SIGTERM: "), (3, 124, r"timed out after [34]\.\d s: "):
+                with self.subTest(option, said=said):
+                    self.freeze()
+                    job = self.begin(option, self.disk / place, "--timeout", limit, "-n", 1, "true")
+                    time.sleep(2)
+                    if limit == 600:
+                        job.send_signal(signal.SIGTERM)
+                    took, result = self.seconds(job)
+                    self.assert_exit(result, code)
+                    self.assertLess(took, 5)
+                    self.assertRegex(result.stderr.decode(), f"^dlaunch: {said}no rank was started\ndlaunch:   the start of the ranks "
+                                                             f"waited for the disk: {step} {self.disk}/[^\n]*\n$")
+                    self.assert_thaw_leaves(before)
+
     @promise(ENDS, LEAVES_NOTHING, mode=BAD_DISK)
     def test_report_on_a_frozen_disk_is_refused_in_time(self):
         (self.disk / "report").write_text("{}")
