@@ -276,6 +276,11 @@ void RankFiles::flush(FdWriter& writer, Time now) {
   writer.flush();
   if (&writer == &disk_->writer()) disk_->flushed();
   for (RankFile* file : recorded_) file->channel->drained(now);
+  if (hidden_.holds()) {
+    for (const RankFile* file : recorded_) {
+      if (file->channel->settled()) hidden_.gave(file->number, disk_->given());
+    }
+  }
   for (RankFile* file : polled_) check(*file);
   close_ended();
 }
@@ -361,11 +366,12 @@ void RankFiles::process_ended() {
                       .why = "the process that writes the ranks' files was killed" + disk_->oom(),
                       .hint = "check dmesg: the kernel kills processes if memory is used up"});
   }
-  drop_uncreated();
+  drop_uncreated(shared_.now);
 }
 
-/// Gives up files that were not created; bytes for them are dropped.
-void RankFiles::drop_uncreated() {
+/// Gives up files that were not created; bytes for them are dropped. Streams that waited for the disk continue.
+void RankFiles::drop_uncreated(Time now) {
+  for (RankFile* file : recorded_) file->channel->drained(now);
   for (const auto& file : files_) {
     if (file->direct || file->channel) continue;
     file->writer = std::make_unique<FdWriter>(FdWriter::failed(EPIPE));
@@ -418,8 +424,7 @@ void RankFiles::give_up(Time now) {
     emptied_ ? disk_->give_up() : disk_->stop();
     hidden_.lose(disk_->taken());
   }
-  for (RankFile* file : recorded_) file->channel->drained(now);
-  drop_uncreated();
+  drop_uncreated(now);
 }
 
 /// FIFOs are not counted.
@@ -427,7 +432,12 @@ void RankFiles::hidden(int rank, Stream stream, std::size_t lines) {
   const RankFile* const file = slot(rank, stream).file;
   if (!file || file->direct || file->polled) return;
   hidden_.written(disk_->settled());
-  hidden_.add(file->number, disk_->given(), lines);
+  if (file->channel && !file->channel->settled()) {
+    hidden_.hold(file->number, lines);
+  } else {
+    hidden_.gave(file->number, disk_->given());
+    hidden_.add(file->number, disk_->given(), lines);
+  }
   if (disk_->ended()) hidden_.lose(disk_->taken());
 }
 

@@ -128,7 +128,7 @@ class RankFiles {
   void fail_file(RankFile& file, Error error);
   void check(RankFile& file);
   void process_ended();
-  void drop_uncreated();
+  void drop_uncreated(Time now);
   void close_ended();
 
   const OutputSettings& settings_;
