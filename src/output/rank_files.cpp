@@ -88,6 +88,7 @@ void RankFiles::begin(Time now) {
 
 std::optional<Result<void>> RankFiles::begun(Time now) {
   if (!failures_.empty()) return fail(take_failures().front());
+  if (disk_->ended()) return fail(killed("cannot write " + settings_.files->target));
   if (emptied_) return Result<void>();
   const std::uint64_t before = std::exchange(begin_progress_, progress());
   if (before != begin_progress_) moved_ = now;
@@ -356,17 +357,20 @@ void RankFiles::check(RankFile& file) {
   if (error != 0 && !file.gave_up) fail_file(file, sink_error("write " + file.path, error));
 }
 
-/// The disk process ended unexpectedly.
+/// The disk process ended unexpectedly. Another job can now truncate the files that the ranks write.
 void RankFiles::process_ended() {
   hidden_.lose(disk_->taken());
   for (const auto& file : files_) {
-    if (file->direct || file->polled) continue;
-    fail_file(*file, {.where = "",
-                      .what = "cannot write " + file->path,
-                      .why = "the process that writes the ranks' files was killed" + disk_->oom(),
-                      .hint = "check dmesg: the kernel kills processes if memory is used up"});
+    if (!file->polled) fail_file(*file, killed((file->direct ? "cannot lock " : "cannot write ") + file->path));
   }
   drop_uncreated(shared_.now);
+}
+
+Error RankFiles::killed(std::string what) const {
+  return {.where = "",
+          .what = std::move(what),
+          .why = "the process that writes the ranks' files was killed" + disk_->oom(),
+          .hint = "check dmesg: the kernel kills processes if memory is used up"};
 }
 
 /// Gives up files that were not created; bytes for them are dropped. Streams that waited for the disk continue.

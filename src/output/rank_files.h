@@ -128,6 +128,7 @@ class RankFiles {
   void fail_file(RankFile& file, Error error);
   void check(RankFile& file);
   void process_ended();
+  Error killed(std::string what) const;
   void drop_uncreated(Time now);
   void close_ended();
 
