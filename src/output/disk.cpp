@@ -120,7 +120,7 @@ std::vector<Disk::Event> Disk::wait_events(std::chrono::milliseconds longest, co
 std::vector<std::uint32_t> Disk::unwritten_files() const {
   std::vector<std::uint32_t> files;
   for (std::uint32_t file = 0; file < given_to_.size(); ++file) {
-    if (given_to_[file] > progress_->taken) files.push_back(file);
+    if (lacks(file)) files.push_back(file);
   }
   return files;
 }

@@ -103,6 +103,7 @@ class Disk {
 
   /// Bytes that are neither written nor dropped yet.
   std::uint64_t unwritten() const { return given_ - progress_->taken; }
+  bool lacks(std::uint32_t file) const { return file < given_to_.size() && given_to_[file] > progress_->taken; }
   /// The files with such bytes.
   std::vector<std::uint32_t> unwritten_files() const;
   std::uint64_t taken() const { return progress_->taken; }

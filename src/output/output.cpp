@@ -214,11 +214,11 @@ class Output::Impl {
   }
 
   LastLines last_lines(int rank) const {
-    if (has_one_stream(rank)) return {lines_of(rank, Stream::out), "output", path(rank, Stream::out)};
-    LastLines last{lines_of(rank, Stream::err), "stderr", path(rank, Stream::err)};
+    if (has_one_stream(rank)) return {lines_of(rank, Stream::out), "output", whole(rank, Stream::out)};
+    LastLines last{lines_of(rank, Stream::err), "stderr", whole(rank, Stream::err)};
     if (!last.lines.empty()) return last;
     if (auto lines = lines_of(rank, Stream::out); !lines.empty()) {
-      return {std::move(lines), "stdout", path(rank, Stream::out)};
+      return {std::move(lines), "stdout", whole(rank, Stream::out)};
     }
     return last;
   }
@@ -227,7 +227,7 @@ class Output::Impl {
     const bool is_stderr_newer = source(rank, Stream::out).fed_at <= source(rank, Stream::err).fed_at;
     if (is_stderr_newer || has_one_stream(rank)) return last_lines(rank);
     auto lines = lines_of(rank, Stream::out);
-    return lines.empty() ? last_lines(rank) : LastLines{std::move(lines), "stdout", path(rank, Stream::out)};
+    return lines.empty() ? last_lines(rank) : LastLines{std::move(lines), "stdout", whole(rank, Stream::out)};
   }
 
   std::uint64_t bytes(int rank, Stream stream) const {
@@ -338,6 +338,11 @@ class Output::Impl {
       source(rank, stream).console = console_->slot(rank, stream);
       if (files && to_files) source(rank, stream).file = files->slot(rank, stream);
     }
+  }
+
+  /// The path of the file that has all output of the stream; else empty.
+  std::string whole(int rank, Stream stream) const {
+    return files && files->has_all(rank, stream) ? path(rank, stream) : "";
   }
 
   /// The file of a stream if the rank writes the file itself, else null.

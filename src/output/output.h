@@ -37,7 +37,7 @@ struct RankFacts {
 struct LastLines {
   std::vector<std::string> lines = {};
   std::string stream = "stderr";  ///< "stderr", "stdout", or "output" if both streams are one
-  std::string path = {};          ///< the rank's file of the stream; empty without a file
+  std::string path = {};          ///< the rank's file of the stream; empty without a file, or if it lacks output
 };
 
 class Output {

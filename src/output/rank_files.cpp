@@ -10,7 +10,6 @@
 #include "output/joint_errors.h"
 #include "output/record_channel.h"
 #include "sys/file_lock.h"
-#include "sys/held_directory.h"
 
 namespace dlaunch::output {
 namespace {
@@ -23,13 +22,6 @@ std::vector<Stream> streams_of(const OutputSettings& settings, const RankFacts& 
   if (settings.files->keeps(Stream::out, facts.local_rank)) streams.push_back(Stream::out);
   if (!settings.merge_stderr && settings.files->keeps(Stream::err, facts.local_rank)) streams.push_back(Stream::err);
   return streams;
-}
-
-Error cannot_keep(const std::string& what, int error) {
-  return {.where = "--keep-logs",
-          .what = "cannot " + what,
-          .why = sys::why_not_opened(error),
-          .hint = "use another directory, or leave out --keep-logs: dlaunch then overwrites the old files"};
 }
 
 Error locked_error(const Disk::Event& event) {
@@ -88,7 +80,7 @@ void RankFiles::begin(Time now) {
 
 std::optional<Result<void>> RankFiles::begun(Time now) {
   if (!failures_.empty()) return fail(take_failures().front());
-  if (disk_->ended()) return fail(killed("cannot write " + settings_.files->target));
+  if (disk_->ended() && !finished_) return fail(killed_error("write " + settings_.files->target, disk_->oom()));
   if (emptied_) return Result<void>();
   const std::uint64_t before = std::exchange(begin_progress_, progress());
   if (before != begin_progress_) moved_ = now;
@@ -361,16 +353,9 @@ void RankFiles::check(RankFile& file) {
 void RankFiles::process_ended() {
   hidden_.lose(disk_->taken());
   for (const auto& file : files_) {
-    if (!file->polled) fail_file(*file, killed((file->direct ? "cannot lock " : "cannot write ") + file->path));
+    if (!file->polled) fail_file(*file, killed_error((file->direct ? "lock " : "write ") + file->path, disk_->oom()));
   }
   drop_uncreated(shared_.now);
-}
-
-Error RankFiles::killed(std::string what) const {
-  return {.where = "",
-          .what = std::move(what),
-          .why = "the process that writes the ranks' files was killed" + disk_->oom(),
-          .hint = "check dmesg: the kernel kills processes if memory is used up"};
 }
 
 /// Gives up files that were not created; bytes for them are dropped. Streams that waited for the disk continue.
@@ -378,6 +363,7 @@ void RankFiles::drop_uncreated(Time now) {
   for (RankFile* file : recorded_) file->channel->drained(now);
   for (const auto& file : files_) {
     if (file->direct || file->channel) continue;
+    file->gave_up = true;
     file->writer = std::make_unique<FdWriter>(FdWriter::failed(EPIPE));
     make_channel(*file);
   }
@@ -443,6 +429,11 @@ void RankFiles::hidden(int rank, Stream stream, std::size_t lines) {
     hidden_.add(file->number, disk_->given(), lines);
   }
   if (disk_->ended()) hidden_.lose(disk_->taken());
+}
+
+bool RankFiles::has_all(int rank, Stream stream) const {
+  const RankFile* const file = slot(rank, stream).file;
+  return file && !file->reported && !file->gave_up && !disk_->lacks(file->number);
 }
 
 std::optional<Error> RankFiles::lost() const {

@@ -103,6 +103,8 @@ class RankFiles {
   void hidden(int rank, Stream stream, std::size_t lines);
   /// The number of hidden lines that no file has; may be too high.
   std::uint64_t lost_lines() const { return hidden_.lost(); }
+  /// Whether the rank's file of the stream got all bytes that were fed.
+  bool has_all(int rank, Stream stream) const;
   /// An Error about bytes that give_up() dropped; no value if none were dropped.
   std::optional<Error> lost() const;
 
@@ -128,7 +130,6 @@ class RankFiles {
   void fail_file(RankFile& file, Error error);
   void check(RankFile& file);
   void process_ended();
-  Error killed(std::string what) const;
   void drop_uncreated(Time now);
   void close_ended();
 

@@ -338,7 +338,7 @@ class OutOfMemory(Case):
         (self.dir / "end").touch()
         _, err = job.communicate(timeout=support.TIMEOUT)
         self.assertEqual(job.returncode, 1, err)
-        self.assertIn(b"cannot lock logs/0.stdout: the process that writes the ranks' files was killed\n", err)
+        self.assertIn(f"cannot lock {self.dir}/logs/0.stdout: the process that writes the ranks' files was killed\n", err.decode())
 
     @promise(ENDS, LOSES_NOTHING, mode=(KILL, START, FILES))
     def test_process_that_is_killed_before_it_changes_files_prevents_the_start(self):
