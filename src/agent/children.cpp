@@ -1,18 +1,19 @@
 #include "agent/children.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <utility>
 
 namespace dlaunch::agent {
 
-Launch launch_helper(const char* path, char* const* argv, const rlimit& open_files) {
+Launch launch_helper(const char* path, char* const* argv) {
   Launch launch;
   launch.path = path;
   launch.argv = argv;
   launch.envp = environ;
   launch.wdir = "/";
-  launch.open_files = open_files;
+  ::getrlimit(RLIMIT_NOFILE, &launch.open_files);
   return launch;
 }
 

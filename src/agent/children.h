@@ -3,7 +3,6 @@
 // components.
 #pragma once
 
-#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <functional>
@@ -15,9 +14,10 @@
 
 namespace dlaunch::agent {
 
-/// A child that runs a helper program: with this environment, whose tags let a sweep find processes of the job, and in
-/// "/". The caller sets the descriptors. `path` and `argv` must outlive the Launch.
-Launch launch_helper(const char* path, char* const* argv, const rlimit& open_files);
+/// A child that runs a helper program: with this environment, whose tags let a sweep find processes of the job, in "/",
+/// and with the agent's limit of open files. The caller sets the descriptors. `path` and `argv` must outlive the
+/// Launch.
+Launch launch_helper(const char* path, char* const* argv);
 
 class Children {
  public:

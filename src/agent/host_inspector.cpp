@@ -203,7 +203,8 @@ void Resolver::start(size_t name) {
     return;  // getent would take such a name for an option; valid names do not start with "-"
   std::string words[] = {"getent", "ahosts", names_[name]};
   char* const argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
-  Launch launch = launch_helper(getent_.c_str(), argv, open_files_);
+  Launch launch = launch_helper(getent_.c_str(), argv);
+  launch.open_files = open_files_;
   launch.in = launch.err = null.get();
   launch.out = pipe.write.get();
   if (const auto pid = children_.spawn(launch, {}); !pid) {
@@ -301,7 +302,8 @@ void CommandRunner::start(size_t index) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  Launch launch = launch_helper(program->c_str(), argv.data(), open_files_);
+  Launch launch = launch_helper(program->c_str(), argv.data());
+  launch.open_files = open_files_;
   launch.in = null.get();
   launch.out = launch.err = pipe.write.get();
   const auto pid = null && pipe.read

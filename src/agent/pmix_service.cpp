@@ -157,9 +157,7 @@ bool PmixService::spawn(const std::string& path, sys::Fd& socket) {
   if (!errors.read) return false;
   char name[] = "dlaunch-pmix";
   char* const argv[] = {name, nullptr};
-  rlimit open_files{};
-  ::getrlimit(RLIMIT_NOFILE, &open_files);
-  Launch launch = launch_helper(path.c_str(), argv, open_files);
+  Launch launch = launch_helper(path.c_str(), argv);
   launch.in = theirs.get();
   launch.out = errors.write.get();  // libpmix may print; its output must not become a frame
   launch.err = errors.write.get();

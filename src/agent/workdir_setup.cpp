@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -214,9 +213,7 @@ bool WorkdirSetup::start() {
   char flag[] = "--prepare";
   std::string job = job_;
   char* const argv[] = {name, flag, job.data(), nullptr};
-  rlimit open_files{};
-  ::getrlimit(RLIMIT_NOFILE, &open_files);
-  Launch launch = launch_helper("/proc/self/exe", argv, open_files);
+  Launch launch = launch_helper("/proc/self/exe", argv);
   launch.in = in.read.get();
   launch.out = theirs.get();
   launch.err = null.get();

@@ -49,6 +49,9 @@ inline Error conflict(std::string_view a, std::string_view b, std::string why,
   return {.where = "", .what = std::move(what), .why = std::move(why), .hint = std::move(hint)};
 }
 
+/// A step of the disk follows.
+inline const std::string kWaitedForDisk = "the start of the ranks waited for the disk: ";
+
 /// `WHAT: WHY`, or `WHAT`: an error as a part of another text.
 inline std::string what_and_why(const Error& error) {
   return error.why.empty() ? error.what : error.what + ": " + error.why;

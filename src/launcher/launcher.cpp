@@ -308,7 +308,7 @@ std::string Launcher::waits_for() const {
   const std::string step = files_ == Files::others      ? parts_.round.others_step()
                            : files_ == Files::beginning ? output_.step()
                                                         : "";
-  return step.empty() ? "" : "the start of the ranks waited for the disk: " + step;
+  return step.empty() ? "" : kWaitedForDisk + step;
 }
 
 void Launcher::start_ranks(int host) {

@@ -7,6 +7,7 @@ namespace dlaunch::launcher {
 namespace {
 
 constexpr std::chrono::seconds kFilesLook{1};  // interval of checks on the progress of files
+constexpr std::chrono::seconds kNoticeable{1};
 
 }  // namespace
 
@@ -117,10 +118,17 @@ Time OutputDriver::last_moved(std::optional<Watch>& watch, std::uint64_t progres
   return watch->moved;
 }
 
+void OutputDriver::end_wait(std::optional<Watch>& watch) {
+  if (watch && Clock::now() - watch->since >= kNoticeable && !disk_hung_at_) disk_hung_at_ = watch->since;
+  watch.reset();
+}
+
+bool OutputDriver::has_waited(Time at) const { return disk_hung_at_ && at - *disk_hung_at_ >= kNoticeable; }
+
 /// Gives up the files after too long a time without a written byte.
 void OutputDriver::watch_files() {
   if (output_.files_settled()) {
-    watch_.reset();
+    end_wait(watch_);
     return files_deadline_.set({});
   }
   const Time now = Clock::now();
@@ -135,7 +143,7 @@ void OutputDriver::watch_files() {
 void OutputDriver::watch_console() {
   output::StandardStreams& streams = output_.streams();
   if (!streams.files_wait()) {
-    console_watch_.reset();
+    end_wait(console_watch_);
     return console_deadline_.set({});
   }
   const Time now = Clock::now();

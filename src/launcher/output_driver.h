@@ -51,6 +51,8 @@ class OutputDriver {
 
   /// All ranks have ended: from now on, drops the bytes of stalled files, also of stdout and stderr.
   void ranks_ended();
+  /// Whether a noticeably long wait for a disk, after the end of the ranks, lies before `at`.
+  bool has_waited(Time at) const;
   /// The job's deadline is `at`, which may be in the past.
   void hurry(Time at = Clock::now());
   /// All streams have ended. Calls handlers.failed after the last file is complete or dropped.
@@ -76,10 +78,12 @@ class OutputDriver {
     Time moved;
     std::uint64_t progress;
   };
+  void end_wait(std::optional<Watch>& watch);
   static Time last_moved(std::optional<Watch>& watch, std::uint64_t progress, Time now);
   std::optional<Watch> watch_;          // set during the wait for files
   std::optional<Watch> console_watch_;  // set during the wait for files that are stdout or stderr
-  std::uint64_t fed_ = 0;               // bytes
+  std::optional<Time> disk_hung_at_;
+  std::uint64_t fed_ = 0;  // bytes
   std::optional<Time> hurry_at_;
   bool ranks_ended_ = false;
   Handlers handlers_;

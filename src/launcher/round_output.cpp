@@ -147,6 +147,8 @@ void RoundOutput::check() {
 
 void RoundOutput::complete(job::Outcome& outcome) {
   if (!outcome.may_restart) await_files();
+  // The processes may have ended before the wait for the disk.
+  if (outcome.ended_at && driver_.has_waited(*outcome.ended_at)) outcome.ended_at.reset();
   const bool unended = outcome.unread && !reader_waited_.value_or(false);
   outcome.unread = (outcome.unread && !unended) || !shown();
   outcome.unended = unended || (outcome.unended && reader_waited_.value_or(false));

@@ -38,8 +38,7 @@ Disk::~Disk() {
 Result<std::unique_ptr<Disk>> Disk::start() {
   Progress progress = Progress::make();
   if (!progress) return cannot_start(errno);
-  auto process =
-      sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { run_disk_process(ends.in, ends.out, *progress); });
+  auto process = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { run_disk_process(ends, *progress); });
   if (!process) return cannot_start(errno);
   sys::set_nonblocking(process->in().get());
   sys::set_nonblocking(process->out().get());
@@ -107,22 +106,21 @@ std::optional<Disk::Event> Disk::next_event() {
   return event;
 }
 
-std::vector<Disk::Event> Disk::wait_events(std::chrono::milliseconds longest) {
-  const auto until = std::chrono::steady_clock::now() + longest;
+std::vector<Disk::Event> Disk::wait_events(std::chrono::milliseconds longest, const sys::Wait& wait) {
+  const Time until = Clock::now() + longest;
   for (;;) {
     writer_.flush();
     auto all = events();
-    const int left = milliseconds_until(until);
-    if (!all.empty() || ended_ || left == 0) return all;
+    if (!all.empty() || ended_) return all;
     std::array<pollfd, 2> ready{pollfd{process_.out().get(), POLLIN, 0}, pollfd{process_.in().get(), POLLOUT, 0}};
-    ::poll(ready.data(), writer_.pending() > 0 ? 2 : 1, left);
+    if (wait(std::span(ready).first(writer_.pending() > 0 ? 2 : 1), until) <= 0) return {};
   }
 }
 
 std::vector<std::uint32_t> Disk::unwritten_files() const {
   std::vector<std::uint32_t> files;
   for (std::uint32_t file = 0; file < given_to_.size(); ++file) {
-    if (given_to_[file] > progress_->taken) files.push_back(file);
+    if (lacks(file)) files.push_back(file);
   }
   return files;
 }
@@ -152,16 +150,9 @@ void Disk::stop() {
   ended_ = true;
 }
 
-void Disk::cancel() {
+bool Disk::cancel() {
   stop();
-  process_.wait(kExitWait);
-}
-
-void Disk::cancel_round() {
-  stop();
-  if (process_.wait(kExitWait)) return;
-  stopped_ = false;
-  give_up();
+  return process_.wait(kExitWait);
 }
 
 }  // namespace dlaunch::output

@@ -98,11 +98,12 @@ class Disk {
   int event_fd() const { return process_.out().get(); }
   /// All events that arrived.
   std::vector<Event> events();
-  /// Waits for events. Empty after `longest`, or if the process has ended.
-  std::vector<Event> wait_events(std::chrono::milliseconds longest);
+  /// Waits for events. Empty after `longest`, or earlier by `wait`, or if the process has ended.
+  std::vector<Event> wait_events(std::chrono::milliseconds longest, const sys::Wait& wait);
 
   /// Bytes that are neither written nor dropped yet.
   std::uint64_t unwritten() const { return given_ - progress_->taken; }
+  bool lacks(std::uint32_t file) const { return file < given_to_.size() && given_to_[file] > progress_->taken; }
   /// The files with such bytes.
   std::vector<std::uint32_t> unwritten_files() const;
   std::uint64_t taken() const { return progress_->taken; }
@@ -124,10 +125,8 @@ class Disk {
   /// The job ends before its ranks start: the process drops its commands, removes the files that it created and did not
   /// empty, and exits, also if the disk responds only after the end of the job.
   void stop();
-  /// As stop(), and waits for the exit for at most 1 s.
-  void cancel();
-  /// As cancel(), but kills a process that does not exit: later, it could remove directories of the next round.
-  void cancel_round();
+  /// As stop(), and waits for the exit for at most 1 s. Returns whether the process has ended.
+  bool cancel();
 
  private:
   using Progress = sys::SharedObject<DiskProgress>;
@@ -164,6 +163,6 @@ class DiskFile final : public Writer {
 
 /// The disk process: executes DiskCommands (create, write, close, …) one after the other, until the pipe of commands
 /// ends. Forked by Disk; the launcher kills a process that hangs in a command.
-void run_disk_process(int commands, int events, DiskProgress& progress);
+void run_disk_process(sys::HelperProcess::Ends ends, DiskProgress& progress);
 
 }  // namespace dlaunch::output

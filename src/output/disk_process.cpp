@@ -125,9 +125,8 @@ constexpr mode_t kDirectoryMode = 0750;  // the mode of all directories of outpu
 
 class DiskProcess {
  public:
-  DiskProcess(int commands, int events, DiskProgress& progress)
-      : in_(commands),
-        out_(events),
+  DiskProcess(sys::HelperProcess::Ends ends, DiskProgress& progress)
+      : ends_(ends),
         progress_(progress),
         own_files_([this](std::uint32_t file, int error) { send_failed(file, error); }) {}
 
@@ -135,7 +134,7 @@ class DiskProcess {
     std::vector<char> buffer(kReadSize);
     for (;;) {
       wait_for_commands();
-      const ssize_t got = ::read(in_, buffer.data(), buffer.size());
+      const ssize_t got = ::read(ends_.in, buffer.data(), buffer.size());
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) break;
       take({buffer.data(), static_cast<std::size_t>(got)});
@@ -168,7 +167,7 @@ class DiskProcess {
   /// Meanwhile looks at the ranks' own files.
   void wait_for_commands() {
     for (int wait = own_files_.wait_ms(); wait >= 0; wait = own_files_.wait_ms()) {
-      pollfd commands{in_, POLLIN, 0};
+      pollfd commands{ends_.in, POLLIN, 0};
       const bool ready = ::poll(&commands, 1, wait) > 0;
       const Kind before = progress_.at.exchange(Kind::look);
       own_files_.look();
@@ -273,12 +272,8 @@ class DiskProcess {
     }
   }
 
-  /// Whether the launcher ended, or gave up the job, before the ranks started. A step may last until the thaw of a
-  /// disk.
-  bool gave_up() const {
-    pollfd commands{in_, 0, 0};
-    return !emptied_ && ::poll(&commands, 1, 0) > 0 && (commands.revents & POLLHUP) != 0;
-  }
+  /// Before the ranks started.
+  bool gave_up() const { return !emptied_ && ends_.gave_up(); }
 
   void lock(const std::string& path, bool create) {
     if (refused_) return;
@@ -415,12 +410,11 @@ class DiskProcess {
     event.text = static_cast<std::uint32_t>(text.size());
     std::string bytes(reinterpret_cast<const char*>(&event), sizeof event);
     bytes += text;
-    const ssize_t sent = sys::send_some(out_, bytes, fds);
-    if (sent > 0) sys::write_all(out_, std::string_view(bytes).substr(static_cast<std::size_t>(sent)));
+    const ssize_t sent = sys::send_some(ends_.out, bytes, fds);
+    if (sent > 0) sys::write_all(ends_.out, std::string_view(bytes).substr(static_cast<std::size_t>(sent)));
   }
 
-  int in_;
-  int out_;
+  const sys::HelperProcess::Ends ends_;
   DiskProgress& progress_;
   DiskCommand command_{};
   std::size_t head_size_ = 0;  // received bytes of the command's header
@@ -440,8 +434,6 @@ class DiskProcess {
 
 }  // namespace
 
-void run_disk_process(int commands, int events, DiskProgress& progress) {
-  DiskProcess(commands, events, progress).run();
-}
+void run_disk_process(sys::HelperProcess::Ends ends, DiskProgress& progress) { DiskProcess(ends, progress).run(); }
 
 }  // namespace dlaunch::output

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 
 namespace dlaunch::output {
@@ -18,6 +19,13 @@ class HiddenLines {
       waiting_.push_back({file, upto, lines});
     }
   }
+  /// As add(), for lines that the file's channel did not give to the file yet.
+  void hold(std::uint32_t file, std::uint64_t lines) { held_[file] += lines; }
+  bool holds() const { return !held_.empty(); }
+  /// The channel has given all its lines, with the first `upto` bytes.
+  void gave(std::uint32_t file, std::uint64_t upto) {
+    if (const auto held = held_.extract(file)) add(file, upto, held.mapped());
+  }
   /// The first `upto` bytes are in the files.
   void written(std::uint64_t upto) {
     while (!waiting_.empty() && waiting_.front().upto <= upto) waiting_.pop_front();
@@ -27,6 +35,11 @@ class HiddenLines {
     std::erase_if(waiting_, [&](const Unit& unit) {
       const bool lost = unit.upto > upto && (!file || unit.file == *file);
       if (lost) lost_ += unit.lines;
+      return lost;
+    });
+    std::erase_if(held_, [&](const auto& held) {
+      const bool lost = !file || held.first == *file;
+      if (lost) lost_ += held.second;
       return lost;
     });
   }
@@ -39,7 +52,8 @@ class HiddenLines {
     std::uint64_t upto;
     std::uint64_t lines;
   };
-  std::deque<Unit> waiting_;  // ordered by `upto`
+  std::deque<Unit> waiting_;                     // ordered by `upto`
+  std::map<std::uint32_t, std::uint64_t> held_;  // lines by file
   std::uint64_t lost_ = 0;
 };
 

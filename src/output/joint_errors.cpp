@@ -4,10 +4,25 @@
 #include <utility>
 
 #include "base/text.h"
+#include "sys/held_directory.h"
 
 namespace dlaunch::output {
 
 constexpr std::size_t kNamedPaths = 8;
+
+Error cannot_keep(const std::string& step, int error) {
+  return {.where = "--keep-logs",
+          .what = "cannot " + step,
+          .why = sys::why_not_opened(error),
+          .hint = "use another directory, or leave out --keep-logs: dlaunch then overwrites the old files"};
+}
+
+Error killed_error(const std::string& step, const std::string& oom) {
+  return {.where = "",
+          .what = "cannot " + step,
+          .why = "the process that writes the ranks' files was killed" + oom,
+          .hint = "check dmesg: the kernel kills processes if memory is used up"};
+}
 
 std::string path_list(const std::vector<std::string>& paths) {
   std::string list;

@@ -1,4 +1,4 @@
-// Errors of several files in one text. PURE.
+// Errors of files, also of several files in one text. PURE.
 #pragma once
 
 #include <string>
@@ -7,6 +7,11 @@
 #include "dlaunch/error.h"
 
 namespace dlaunch::output {
+
+/// A step of --keep-logs failed. `error`: an errno.
+Error cannot_keep(const std::string& step, int error);
+/// The disk process was killed; `oom`: the text of OomWatch.
+Error killed_error(const std::string& step, const std::string& oom);
 
 /// At most 8 paths, and the number of the others.
 std::string path_list(const std::vector<std::string>& paths);

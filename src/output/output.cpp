@@ -59,7 +59,7 @@ class Output::Impl {
     return {};
   }
 
-  Result<void> claim() { return files ? files->claim() : Result<void>(); }
+  Result<void> claim(const sys::Wait& wait) { return files ? files->claim(wait) : Result<void>(); }
 
   void begin(Time now) {
     if (!files) return;
@@ -216,11 +216,11 @@ class Output::Impl {
   }
 
   LastLines last_lines(int rank) const {
-    if (has_one_stream(rank)) return {lines_of(rank, Stream::out), "output", path(rank, Stream::out)};
-    LastLines last{lines_of(rank, Stream::err), "stderr", path(rank, Stream::err)};
+    if (has_one_stream(rank)) return {lines_of(rank, Stream::out), "output", whole(rank, Stream::out)};
+    LastLines last{lines_of(rank, Stream::err), "stderr", whole(rank, Stream::err)};
     if (!last.lines.empty()) return last;
     if (auto lines = lines_of(rank, Stream::out); !lines.empty()) {
-      return {std::move(lines), "stdout", path(rank, Stream::out)};
+      return {std::move(lines), "stdout", whole(rank, Stream::out)};
     }
     return last;
   }
@@ -229,7 +229,7 @@ class Output::Impl {
     const bool is_stderr_newer = source(rank, Stream::out).fed_at <= source(rank, Stream::err).fed_at;
     if (is_stderr_newer || has_one_stream(rank)) return last_lines(rank);
     auto lines = lines_of(rank, Stream::out);
-    return lines.empty() ? last_lines(rank) : LastLines{std::move(lines), "stdout", path(rank, Stream::out)};
+    return lines.empty() ? last_lines(rank) : LastLines{std::move(lines), "stdout", whole(rank, Stream::out)};
   }
 
   std::uint64_t bytes(int rank, Stream stream) const {
@@ -342,6 +342,11 @@ class Output::Impl {
     }
   }
 
+  /// The path of the file that has all output of the stream; else empty.
+  std::string whole(int rank, Stream stream) const {
+    return files && files->has_all(rank, stream) ? path(rank, stream) : "";
+  }
+
   /// The file of a stream if the rank writes the file itself, else null.
   const RankFile* direct(int rank, Stream stream) const {
     const RankFile* file = files ? files->slot(rank, stream).file : nullptr;
@@ -373,7 +378,7 @@ Result<std::unique_ptr<Output>> Output::open(const OutputSettings& settings, std
 Output::Output(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Output::~Output() = default;
 
-Result<void> Output::claim() { return impl_->claim(); }
+Result<void> Output::claim(const sys::Wait& wait) { return impl_->claim(wait); }
 void Output::begin(Time now) { impl_->begin(now); }
 std::optional<Result<void>> Output::begun(Time now) { return impl_->begun(now); }
 

@@ -37,7 +37,7 @@ struct RankFacts {
 struct LastLines {
   std::vector<std::string> lines = {};
   std::string stream = "stderr";  ///< "stderr", "stdout", or "output" if both streams are one
-  std::string path = {};          ///< the rank's file of the stream; empty without a file
+  std::string path = {};          ///< the rank's file of the stream; empty without a file, or if it lacks output
 };
 
 class Output {
@@ -51,7 +51,7 @@ class Output {
                                               StandardStreams& streams, OnLine on_line = {});
   /// Creates and locks the files of all ranks, and returns the first Error. Files of an earlier job are unchanged.
   /// Waits while the disk works, at most 10 s without progress.
-  Result<void> claim();
+  Result<void> claim(const sys::Wait& wait = sys::poll_until);
   /// Call once, before ranks start: claims the files unless claim() did, and empties them, or renames the log
   /// directories of earlier jobs and creates the files. Does not wait: begun() has the result, at the latest 10 s after
   /// the last progress of the disk. Without a result, the files that this object created are removed.

@@ -10,7 +10,6 @@
 #include "output/joint_errors.h"
 #include "output/record_channel.h"
 #include "sys/file_lock.h"
-#include "sys/held_directory.h"
 
 namespace dlaunch::output {
 namespace {
@@ -23,13 +22,6 @@ std::vector<Stream> streams_of(const OutputSettings& settings, const RankFacts& 
   if (settings.files->keeps(Stream::out, facts.local_rank)) streams.push_back(Stream::out);
   if (!settings.merge_stderr && settings.files->keeps(Stream::err, facts.local_rank)) streams.push_back(Stream::err);
   return streams;
-}
-
-Error cannot_keep(const std::string& what, int error) {
-  return {.where = "--keep-logs",
-          .what = "cannot " + what,
-          .why = sys::why_not_opened(error),
-          .hint = "use another directory, or leave out --keep-logs: dlaunch then overwrites the old files"};
 }
 
 Error locked_error(const Disk::Event& event) {
@@ -68,9 +60,9 @@ void RankFiles::ask_to_claim() {
   renames() ? claim_directory(DiskCommand::Kind::lock_existing) : ask_to_create();
 }
 
-Result<void> RankFiles::claim() {
+Result<void> RankFiles::claim(const sys::Wait& wait) {
   ask_to_claim();
-  return await([&] { return not_claimed_ == 0 && not_created_ == 0; });
+  return await([&] { return not_claimed_ == 0 && not_created_ == 0; }, wait);
 }
 
 /// After a failed command, the disk process ignores the others.
@@ -88,6 +80,7 @@ void RankFiles::begin(Time now) {
 
 std::optional<Result<void>> RankFiles::begun(Time now) {
   if (!failures_.empty()) return fail(take_failures().front());
+  if (disk_->ended() && !finished_) return fail(killed_error("write " + settings_.files->target, disk_->oom()));
   if (emptied_) return Result<void>();
   const std::uint64_t before = std::exchange(begin_progress_, progress());
   if (before != begin_progress_) moved_ = now;
@@ -105,7 +98,7 @@ void RankFiles::close() {
 }
 
 void RankFiles::close_round() {
-  if (!emptied_ && !std::exchange(closed_, true)) disk_->cancel_round();
+  if (!emptied_ && !std::exchange(closed_, true) && !disk_->cancel()) disk_->give_up();
 }
 
 /// A later attempt has other names than an earlier one, whose launcher may still be ending.
@@ -135,10 +128,10 @@ std::string RankFiles::step() const {
 /// The step of the disk that has not ended in time.
 Error RankFiles::timed_out() const { return sink_error(step(), ETIMEDOUT); }
 
-Result<void> RankFiles::await(const std::function<bool()>& done) {
+Result<void> RankFiles::await(const std::function<bool()>& done, const sys::Wait& wait) {
   std::uint32_t file = disk_->file();
   while (!done()) {
-    auto events = disk_->wait_events(kCreateWait);
+    auto events = disk_->wait_events(kCreateWait, wait);
     const std::uint32_t before = std::exchange(file, disk_->file());
     if (events.empty() && !disk_->ended() && before == file) return fail(timed_out());
     handle(std::move(events));
@@ -276,6 +269,11 @@ void RankFiles::flush(FdWriter& writer, Time now) {
   writer.flush();
   if (&writer == &disk_->writer()) disk_->flushed();
   for (RankFile* file : recorded_) file->channel->drained(now);
+  if (hidden_.holds()) {
+    for (const RankFile* file : recorded_) {
+      if (file->channel->settled()) hidden_.gave(file->number, disk_->given());
+    }
+  }
   for (RankFile* file : polled_) check(*file);
   close_ended();
 }
@@ -351,23 +349,21 @@ void RankFiles::check(RankFile& file) {
   if (error != 0 && !file.gave_up) fail_file(file, sink_error("write " + file.path, error));
 }
 
-/// The disk process ended unexpectedly.
+/// The disk process ended unexpectedly. Another job can now truncate the files that the ranks write.
 void RankFiles::process_ended() {
   hidden_.lose(disk_->taken());
   for (const auto& file : files_) {
-    if (file->direct || file->polled) continue;
-    fail_file(*file, {.where = "",
-                      .what = "cannot write " + file->path,
-                      .why = "the process that writes the ranks' files was killed" + disk_->oom(),
-                      .hint = "check dmesg: the kernel kills processes if memory is used up"});
+    if (!file->polled) fail_file(*file, killed_error((file->direct ? "lock " : "write ") + file->path, disk_->oom()));
   }
-  drop_uncreated();
+  drop_uncreated(shared_.now);
 }
 
-/// Gives up files that were not created; bytes for them are dropped.
-void RankFiles::drop_uncreated() {
+/// Gives up files that were not created; bytes for them are dropped. Streams that waited for the disk continue.
+void RankFiles::drop_uncreated(Time now) {
+  for (RankFile* file : recorded_) file->channel->drained(now);
   for (const auto& file : files_) {
     if (file->direct || file->channel) continue;
+    file->gave_up = true;
     file->writer = std::make_unique<FdWriter>(FdWriter::failed(EPIPE));
     make_channel(*file);
   }
@@ -418,8 +414,7 @@ void RankFiles::give_up(Time now) {
     emptied_ ? disk_->give_up() : disk_->stop();
     hidden_.lose(disk_->taken());
   }
-  for (RankFile* file : recorded_) file->channel->drained(now);
-  drop_uncreated();
+  drop_uncreated(now);
 }
 
 /// FIFOs are not counted.
@@ -427,8 +422,18 @@ void RankFiles::hidden(int rank, Stream stream, std::size_t lines) {
   const RankFile* const file = slot(rank, stream).file;
   if (!file || file->direct || file->polled) return;
   hidden_.written(disk_->settled());
-  hidden_.add(file->number, disk_->given(), lines);
+  if (file->channel && !file->channel->settled()) {
+    hidden_.hold(file->number, lines);
+  } else {
+    hidden_.gave(file->number, disk_->given());
+    hidden_.add(file->number, disk_->given(), lines);
+  }
   if (disk_->ended()) hidden_.lose(disk_->taken());
+}
+
+bool RankFiles::has_all(int rank, Stream stream) const {
+  const RankFile* const file = slot(rank, stream).file;
+  return file && !file->reported && !file->gave_up && !disk_->lacks(file->number);
 }
 
 std::optional<Error> RankFiles::lost() const {

@@ -52,7 +52,7 @@ class RankFiles {
                                                  ChannelContext& shared);
   /// Creates and locks the files of all ranks; with OutputSettings::keep_logs, only locks the directory of an earlier
   /// job. Waits, and fails after kCreateWait without progress. Files of an earlier job are unchanged.
-  Result<void> claim();
+  Result<void> claim(const sys::Wait& wait);
   /// Claims the files unless claim() did. Renames the directories of earlier jobs and creates the files, or empties the
   /// files. Call before ranks start. Does not wait: begun() has the result. Call handle_writer_events() for the events.
   void begin(Time now);
@@ -62,7 +62,7 @@ class RankFiles {
   std::string step() const;
   /// Removes the files if begun() had no result, and ends their locks. Waits for at most 1 s.
   void close();
-  /// As close(), before the files of the next round are created.
+  /// As close(), but kills a process that does not exit: later, it could remove directories of the next round.
   void close_round();
   ~RankFiles() { close(); }
   RankFiles(const RankFiles&) = delete;
@@ -103,6 +103,8 @@ class RankFiles {
   void hidden(int rank, Stream stream, std::size_t lines);
   /// The number of hidden lines that no file has; may be too high.
   std::uint64_t lost_lines() const { return hidden_.lost(); }
+  /// Whether the rank's file of the stream got all bytes that were fed.
+  bool has_all(int rank, Stream stream) const;
   /// An Error about bytes that give_up() dropped; no value if none were dropped.
   std::optional<Error> lost() const;
 
@@ -119,7 +121,7 @@ class RankFiles {
   void add_file(int rank, const std::vector<Stream>& streams);
   void join_file(RankFile& file, int rank, const std::vector<Stream>& streams);
   Error timed_out() const;
-  Result<void> await(const std::function<bool()>& done);
+  Result<void> await(const std::function<bool()>& done, const sys::Wait& wait);
   void handle(std::vector<Disk::Event> all);
   void created(RankFile& file, Disk::Event& event);
   void created_locked(RankFile& file, Disk::Event& event);
@@ -128,7 +130,7 @@ class RankFiles {
   void fail_file(RankFile& file, Error error);
   void check(RankFile& file);
   void process_ended();
-  void drop_uncreated();
+  void drop_uncreated(Time now);
   void close_ended();
 
   const OutputSettings& settings_;

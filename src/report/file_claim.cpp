@@ -123,11 +123,11 @@ void hold(const std::string& path, unsigned mode, sys::HelperProcess::Ends ends)
 
 }  // namespace
 
-Result<std::unique_ptr<FileClaim>> FileClaim::take(const std::string& path, unsigned mode) {
+Result<std::unique_ptr<FileClaim>> FileClaim::take(const std::string& path, unsigned mode, const sys::Wait& wait) {
   auto holder =
       sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { hold(path, mode, ends); }, wanted_by(path));
   if (!holder) return fail(cannot_start(path, errno));
-  const auto answer = holder->read_all(kWriterWait);
+  const auto answer = holder->read_all(kWriterWait, nullptr, std::string::npos, wait);
   if (!answer || answer->empty()) {
     holder->leave();  // removes its file when the disk responds
     return fail(no_answer(path, kExitRefused));

@@ -21,7 +21,8 @@ class FileClaim {
   /// Returns an Error (kExitRefused) if another job has claimed or locked the file, if the file cannot be written, or
   /// if its disk does not respond; nothing has changed then. `mode`: of the new file, minus the umask. Pipes, devices
   /// and inherited descriptors have no lock.
-  static Result<std::unique_ptr<FileClaim>> take(const std::string& path, unsigned mode);
+  static Result<std::unique_ptr<FileClaim>> take(const std::string& path, unsigned mode,
+                                                 const sys::Wait& wait = sys::poll_until);
   /// Call before each write after the first: the process creates and locks the next new file. Does not wait.
   void prepare_again();
   /// Ends the claim, without a wait: the process removes the new file if it was not used.

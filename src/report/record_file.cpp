@@ -24,8 +24,7 @@ std::string kept_record(const std::string& path, int attempt) { return path + ".
 namespace {
 
 constexpr std::chrono::milliseconds kAnswerWait{10};
-constexpr char kWritten = '\n';  // the answer after a success
-constexpr std::string_view kGivenUp = "g";
+constexpr char kWritten = '\n';         // the answer after a success
 constexpr unsigned kStacksMode = 0600;  // stacks have names of files and functions, and the first bytes of arguments
 
 /// The attempt that wrote this record; nullopt if the text is not a record with an attempt.
@@ -37,19 +36,19 @@ std::optional<int> attempt_of(const std::string& path) {
 }
 
 /// Renames the record of an earlier attempt.
-void keep_record(const std::string& path, int attempt) {
+void keep_record(const std::string& path, int attempt, sys::HelperProcess::Ends ends) {
   const sys::HeldPlace place = sys::HeldPlace::of(path);
   const auto facts = place ? place.directory.facts_of(place.name) : std::nullopt;
   if (!facts || !S_ISREG(facts->st_mode)) return;
   const int earlier = attempt_of(path).value_or(attempt - 1);
   if (earlier == attempt) return;
   const std::string kept = kept_record(place.name, earlier);
-  if (!place.directory.facts_of(kept)) place.directory.rename(place.name, kept);
+  if (!place.directory.facts_of(kept) && !ends.gave_up()) place.directory.rename(place.name, kept);
 }
 
 /// Sends nothing after a success.
 void write_and_answer(const std::string& path, const std::string& text, WriteAs as, sys::HelperProcess::Ends ends) {
-  as.ended_by = ends.in;
+  as.ends = ends;
   const auto wrote = write_file_atomically(path, text, as);
   if (!wrote) send_error(wrote.error(), ends.out);
 }
@@ -57,12 +56,12 @@ void write_and_answer(const std::string& path, const std::string& text, WriteAs 
 /// A process that waits for the disk removes its new file when the disk responds.
 void give_up(sys::HelperProcess& writer) {
   if (writer.wait(std::chrono::milliseconds(0))) return;
-  sys::write_all(writer.in().get(), kGivenUp);
+  writer.close_in();
   writer.leave();
 }
 
-Result<void> await_writer(sys::HelperProcess& writer, const std::string& path, int exit_code) {
-  const auto why = writer.read_all(kWriterWait);
+Result<void> await_writer(sys::HelperProcess& writer, const std::string& path, int exit_code, const sys::Wait& wait) {
+  const auto why = writer.read_all(kWriterWait, nullptr, std::string::npos, wait);
   if (!why) return fail(no_answer(path, exit_code));
   writer.wait(kWriterWait);
   if (why->empty()) return {};
@@ -71,18 +70,18 @@ Result<void> await_writer(sys::HelperProcess& writer, const std::string& path, i
 
 }  // namespace
 
-Result<void> PidFile::claim() {
-  if (!path_.empty()) claim_ = TRY(FileClaim::take(path_, WriteAs().mode));
+Result<void> PidFile::claim(const sys::Wait& wait) {
+  if (!path_.empty()) claim_ = TRY(FileClaim::take(path_, WriteAs().mode, wait));
   return {};
 }
 
-Result<void> PidFile::write() {
+Result<void> PidFile::write(const sys::Wait& wait) {
   if (!claim_) return {};
   const std::string text = std::to_string(::getpid()) + '\n';
   auto writer = sys::HelperProcess::start(
       [&](sys::HelperProcess::Ends ends) { write_and_answer(path_, text, {.claimed = true}, ends); }, wanted_by(path_));
   if (!writer) return fail(cannot_start(path_, errno));
-  return await_writer(*writer, path_, kExitRefused);
+  return await_writer(*writer, path_, kExitRefused, wait);
 }
 
 RecordFile::RecordFile(std::string path, unsigned mode) : path_(std::move(path)), mode_(mode) {}
@@ -94,14 +93,14 @@ RecordFile::~RecordFile() {
   if (writer_) give_up(*writer_);
 }
 
-Result<void> RecordFile::claim() {
-  if (!path_.empty()) claim_ = TRY(FileClaim::take(path_, mode_));
+Result<void> RecordFile::claim(const sys::Wait& wait) {
+  if (!path_.empty()) claim_ = TRY(FileClaim::take(path_, mode_, wait));
   return {};
 }
 
 /// The work of the process that writes the record.
 void RecordFile::replace(const std::string& text, bool durable, sys::HelperProcess::Ends ends) const {
-  if (!wrote_early_ && attempt_ > 0) keep_record(path_, attempt_);
+  if (!wrote_early_ && attempt_ > 0) keep_record(path_, attempt_, ends);
   write_and_answer(path_, text, {.mode = mode_, .durable = durable, .claimed = claim_ != nullptr}, ends);
 }
 

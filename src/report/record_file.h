@@ -25,9 +25,9 @@ class PidFile {
   explicit PidFile(std::string path) : path_(std::move(path)) {}
 
   /// Returns the Errors of FileClaim::take().
-  Result<void> claim();
+  Result<void> claim(const sys::Wait& wait);
   /// Writes the pid of this process. Returns an Error (kExitRefused) if the file cannot be written within 10 s.
-  Result<void> write();
+  Result<void> write(const sys::Wait& wait);
 
  private:
   std::string path_;
@@ -46,7 +46,7 @@ class RecordFile {
   RecordFile& operator=(const RecordFile&) = delete;
 
   /// Returns the Errors of FileClaim::take().
-  Result<void> claim();
+  Result<void> claim(const sys::Wait& wait);
   /// Call before the first write: the write renames an existing record of the previous attempt to FILE.attempt.K.
   void keep_earlier(int attempt) { attempt_ = attempt; }
 

@@ -1,7 +1,6 @@
 #include "report/write_file.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,11 +61,6 @@ sys::Fd open_claimed(const sys::HeldDirectory& directory, const std::string& nam
     if (file || errno != ENOENT || check == kChecks) return file;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-}
-
-bool is_readable(int fd) {
-  pollfd readable{fd, POLLIN, 0};
-  return fd >= 0 && ::poll(&readable, 1, 0) > 0 && (readable.revents & POLLIN) != 0;
 }
 
 /// A file system without support for the sync (EINVAL) is not an error.
@@ -134,7 +128,7 @@ Result<void> write_file_atomically(const std::string& path, std::string_view tex
   if (!direct) take_over(fd.get(), place);
   int error = write_and_close(std::move(fd), text, as.durable);
   if (direct) return error == 0 ? Result<void>() : cannot_write(path, error);
-  if (error == 0 && is_readable(as.ended_by)) error = ECANCELED;
+  if (error == 0 && as.ends.gave_up()) error = ECANCELED;
   if (error == 0) error = place.directory.rename(written, place.name);
   if (error != 0) {
     place.directory.remove_file(written);

@@ -6,14 +6,15 @@
 #include <string_view>
 
 #include "dlaunch/error.h"
+#include "sys/helper_process.h"
 
 namespace dlaunch::report {
 
 struct WriteAs {
-  unsigned mode = 0666;  ///< of a new file, minus the umask; an existing file keeps its mode and owner
-  bool durable = false;  ///< sync the file and its name to the device before the return
-  bool claimed = false;  ///< write the new file of a FileClaim, and wait for this file
-  int ended_by = -1;     ///< a descriptor: when it is readable, the write ends and leaves no new file
+  unsigned mode = 0666;                ///< of a new file, minus the umask; an existing file keeps its mode and owner
+  bool durable = false;                ///< sync the file and its name to the device before the return
+  bool claimed = false;                ///< write the new file of a FileClaim, and wait for this file
+  sys::HelperProcess::Ends ends = {};  ///< of the writing process: after gave_up(), the write leaves no new file
 };
 
 /// A reader of `path` gets the old file or the new file, never a part: a temporary file in the same directory replaces

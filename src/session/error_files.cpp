@@ -1,7 +1,6 @@
 #include "session/error_files.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,11 +54,7 @@ int lock(const std::string& path, std::vector<LockedFile>& files) {
 void hold(const std::vector<std::string>& paths, sys::HelperProcess::Ends ends) {
   std::vector<LockedFile> files;
   char error = 0;
-  const auto gave_up = [&] {
-    pollfd launcher{ends.in, 0, 0};
-    return ::poll(&launcher, 1, 0) > 0;
-  };
-  for (size_t i = 0; i < paths.size() && error == 0 && !gave_up(); ++i) {
+  for (size_t i = 0; i < paths.size() && error == 0 && !ends.gave_up(); ++i) {
     error = static_cast<char>(lock(paths[i], files));
     sys::write_all(ends.out, {&error, 1});
   }
@@ -68,7 +63,7 @@ void hold(const std::vector<std::string>& paths, sys::HelperProcess::Ends ends) 
     const ssize_t got = ::read(ends.in, &word, 1);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
-    if (gave_up()) break;
+    if (ends.gave_up()) break;
     for (const LockedFile& each : files) emptied = ::ftruncate(each.file.get(), 0) == 0 || emptied;
     ::shutdown(ends.out, SHUT_RDWR);
   }
@@ -129,9 +124,9 @@ Result<std::unique_ptr<LockedErrorFiles>> LockedErrorFiles::open(const plan::Pla
   return std::unique_ptr<LockedErrorFiles>(new LockedErrorFiles(std::move(paths), *std::move(holder)));
 }
 
-Result<void> LockedErrorFiles::lock() {
+Result<void> LockedErrorFiles::lock(const sys::Wait& wait) {
   int error = 0;
-  if (auto all = holder_.read_all(kDiskWait, &answers_, paths_.size())) {
+  if (auto all = holder_.read_all(kDiskWait, &answers_, paths_.size(), wait)) {
     answers_ = *std::move(all);
   } else {
     error = errno;

@@ -35,7 +35,7 @@ class LockedErrorFiles {
   static Result<std::unique_ptr<LockedErrorFiles>> open(const plan::Plan& plan);
   /// Waits until the files are created and locked. An Error (kExitRefused) if another job has a lock, if a file cannot
   /// be created, or if the disk does not respond.
-  Result<void> lock();
+  Result<void> lock(const sys::Wait& wait);
   /// Removes the content that an earlier job wrote. Call before ranks start: they write to the same files. Waits on the
   /// loop, and then calls `emptied`, once; without a call of lock(), also waits for the locks. The Errors of lock().
   void empty(asio::io_context& io, Emptied emptied);

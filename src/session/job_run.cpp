@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "launcher/frames.h"
@@ -17,11 +18,13 @@
 #include "plan/environment.h"
 #include "plan/replacements.h"
 #include "report/bindings.h"
+#include "report/lines.h"
 #include "report/log.h"
 #include "report/version.h"
 #include "report/write_file.h"
 #include "session/error_files.h"
 #include "session/file_names.h"
+#include "session/patience.h"
 #include "session/rendezvous.h"
 #include "sys/clock.h"
 #include "sys/process_state.h"
@@ -88,9 +91,7 @@ Result<job::Outcome> JobRun::run() {
   for (const std::string& remark : plan_.remarks) log().info(remark);
   TRY(launcher::check_open_files(plan_, options_));
   TRY(check_linked_names(options_, session_.pid_file(), session_.read_files(), plan_));
-  TRY(open());
-  take_signals(signals_, options_);
-  sys::SignalSenders::note();
+  TRY(open_first());
   for (;;) {
     auto round = launcher();
     job::Outcome outcome = round->run();
@@ -137,7 +138,7 @@ Result<void> JobRun::make_ready(const job::Outcome& outcome, const std::string& 
   }
   TRY(replace_lost(outcome, guilty));
   TRY(plan_round());
-  return open();
+  return open(nullptr);
 }
 
 /// Records the ended round as the last one: preparing the next round failed with `error`.
@@ -163,28 +164,51 @@ std::unique_ptr<launcher::Launcher> JobRun::launcher() {
                                                *this, log(), std::move(round), &error_texts_});
 }
 
-/// The first round locks its files before it connects to hosts: a refused job changes nothing. A later round locks and
-/// creates its files on the loop, so that signals and the time limit have an effect (Launcher::begin_files()).
-Result<void> JobRun::open() {
+/// Signals and the time limit end a wait for a disk.
+Result<void> JobRun::open_first() {
+  const auto limit = options_.policy.timeout;
+  Patience patience(limit ? start_ + *limit : Time::max());
+  const sys::Wait wait = [&](std::span<pollfd> fds, Time deadline) { return patience.wait(fds, deadline); };
+  auto opened = open(&wait);
+  if (!opened && patience.is_over()) {
+    Error& error = opened.error();
+    const std::string step = error.what.substr(std::string_view("cannot ").size());
+    error = interrupted_error(patience.signal());
+    if (patience.signal() == 0) {
+      error.what = "timed out after " + report::duration_text(Clock::now() - start_);
+      error.exit_code = options_.policy.timeout_exit_code;
+    }
+    error.hint = kWaitedForDisk + step;
+  }
+  if (!opened) return opened;
+  take_signals(signals_, options_);
+  sys::SignalSenders::note();
+  patience.release();
+  use_up_time();
+  return {};
+}
+
+/// `wait`: in the first round, which locks its files before it connects to hosts: a refused job changes nothing. A
+/// later round locks and creates its files on the loop (Launcher::begin_files()).
+Result<void> JobRun::open(const sys::Wait* wait) {
   output::Output::OnLine on_line;
   if (options_.lines) {
     on_line = [this](int id, Stream stream, std::string_view text) { session_.listener().line(id, stream, text); };
   }
-  const bool is_first = rounds_.number() == 0;
   error_files_.reset();  // of the round before
   if (output_) output_->close_files();
   error_files_ = TRY(LockedErrorFiles::open(plan_));
-  if (is_first && error_files_) TRY(error_files_->lock());
+  if (wait && error_files_) TRY(error_files_->lock(*wait));
   auto output = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
-  if (is_first) {  // early, because the job may run for hours
-    TRY(output->claim());
+  if (wait) {  // early, because the job may run for hours
+    TRY(output->claim(*wait));
     record_.keep_earlier(plan_.attempt.value_or(0));
-    TRY(record_.claim());
-    TRY(junit_.claim());
-    TRY(pid_file_.claim());
+    TRY(record_.claim(*wait));
+    TRY(junit_.claim(*wait));
+    TRY(pid_file_.claim(*wait));
   }
   output_ = std::move(output);
-  return is_first ? pid_file_.write() : Result<void>();
+  return wait ? pid_file_.write(*wait) : Result<void>();
 }
 
 /// A directory of --keep-logs is renamed before a rank gets a directory in it.
@@ -293,12 +317,15 @@ Result<void> JobRun::plan_round() {
   job.plan.notes = planned_.notes;
   plan_ = TRY(with_error_files(options_.error_file, std::move(job.plan)));
   if (begun_) options_.output.keep_logs = 0;
-  if (options_.policy.timeout) {
-    const auto left = *session_.options().policy.timeout - (Clock::now() - start_);
-    options_.policy.timeout =
-        std::max(std::chrono::milliseconds(1), std::chrono::ceil<std::chrono::milliseconds>(left));
-  }
+  use_up_time();
   return {};
+}
+
+/// The next round gets the rest of the time limit.
+void JobRun::use_up_time() {
+  if (!options_.policy.timeout) return;
+  const auto left = *session_.options().policy.timeout - (Clock::now() - start_);
+  options_.policy.timeout = std::max(std::chrono::milliseconds(1), std::chrono::ceil<std::chrono::milliseconds>(left));
 }
 
 /// `told`: the summary of the last round.

@@ -38,7 +38,9 @@ class JobRun final : public Listener {
 
  private:
   spdlog::logger& log() { return session_.log(); }
-  Result<void> open();
+  Result<void> open_first();
+  Result<void> open(const sys::Wait* wait);
+  void use_up_time();
   bool has_directories_in_logs() const;
   void begin_others(const launcher::RoundOutput::Begun& begun);
   void report_overwritten(const output::Output& output);

@@ -20,6 +20,11 @@ CaughtSignals::CaughtSignals(std::span<const int> signals) {
 CaughtSignals::~CaughtSignals() {
   while (next()) {
   }
+  release();
+}
+
+void CaughtSignals::release() {
+  fd_.reset();
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 

@@ -27,6 +27,8 @@ class CaughtSignals {
   int fd() const { return fd_.get(); }
   /// A signal received since the last call.
   std::optional<CaughtSignal> next();
+  /// Ends the catching: the signals that were not read reach the handlers of this process.
+  void release();
   /// The signal mask of a program that a child executes.
   const sigset_t& mask_before() const { return before_; }
 

@@ -18,7 +18,6 @@
 
 #include "base/time.h"
 #include "sys/child.h"
-#include "sys/io.h"
 
 namespace dlaunch::sys {
 namespace {
@@ -85,6 +84,11 @@ void keep_inherited(HelperProcess::Ends ends) {
 
 }  // namespace
 
+bool HelperProcess::Ends::gave_up() const {
+  pollfd parent{in, 0, 0};
+  return ::poll(&parent, 1, 0) > 0 && (parent.revents & POLLHUP) != 0;
+}
+
 HelperProcess::HelperProcess(int pid, Fd handle, Fd in, Fd out)
     : pid_(pid), handle_(std::move(handle)), in_(std::move(in)), out_(std::move(out)) {}
 
@@ -122,14 +126,12 @@ HelperProcess::~HelperProcess() {
 }
 
 std::optional<std::string> HelperProcess::read_all(std::chrono::milliseconds longest, std::string* got,
-                                                   std::size_t most) const {
+                                                   std::size_t most, const Wait& wait) const {
   std::string all;
-  const auto until = std::chrono::steady_clock::now() + longest;
+  const Time until = Clock::now() + longest;
   for (;;) {
-    const int left = milliseconds_until(until);
     pollfd ready{out_.get(), POLLIN, 0};
-    const int count = left > 0 ? ::poll(&ready, 1, left) : 0;
-    if (count < 0 && errno == EINTR) continue;
+    const int count = Clock::now() < until ? wait({&ready, 1}, until) : 0;
     if (count <= 0) {
       if (got) *got = std::move(all);
       if (count == 0) errno = ETIMEDOUT;
@@ -148,12 +150,7 @@ void HelperProcess::kill() { ::syscall(SYS_pidfd_send_signal, handle_.get(), SIG
 
 bool HelperProcess::wait(std::chrono::milliseconds longest) {
   pollfd ended{handle_.get(), POLLIN, 0};
-  const auto until = std::chrono::steady_clock::now() + longest;
-  int got = 0;
-  do {
-    got = ::poll(&ended, 1, milliseconds_until(until));
-  } while (got < 0 && errno == EINTR);
-  if (got <= 0) return false;
+  if (poll_until({&ended, 1}, Clock::now() + longest) <= 0) return false;
   siginfo_t status{};
   ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(handle_.get()), &status, WEXITED | WNOHANG);
   return true;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "sys/fd.h"
+#include "sys/io.h"
 
 namespace dlaunch::sys {
 
@@ -18,6 +19,9 @@ class HelperProcess {
   struct Ends {
     int in = -1;
     int out = -1;
+    /// Whether the parent has ended, or has closed its end: the work then changes nothing more. A call before may have
+    /// lasted until the thaw of a disk.
+    bool gave_up() const;
   };
 
   /// The descriptors that dlaunch inherited: 0 to 2, and those without O_CLOEXEC.
@@ -42,9 +46,9 @@ class HelperProcess {
   void close_in() { in_.reset(); }
 
   /// All bytes that the work sends until it ends, or the first `most`. nullopt with errno set: ETIMEDOUT after
-  /// `longest`; `got` then has the bytes that arrived before.
+  /// `longest`, or earlier by `wait`; `got` then has the bytes that arrived before.
   std::optional<std::string> read_all(std::chrono::milliseconds longest, std::string* got = nullptr,
-                                      std::size_t most = std::string::npos) const;
+                                      std::size_t most = std::string::npos, const Wait& wait = poll_until) const;
 
   /// Sends SIGKILL. It takes effect after an uninterruptible sleep.
   void kill();

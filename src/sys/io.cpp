@@ -62,6 +62,14 @@ void set_nonblocking(int fd) {
   if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) throw_errno("fcntl(F_SETFL)");
 }
 
+int poll_until(std::span<pollfd> fds, Time deadline) {
+  int got = 0;
+  do {
+    got = ::poll(fds.data(), fds.size(), milliseconds_until(deadline));
+  } while (got < 0 && errno == EINTR);
+  return got;
+}
+
 bool may_write_again(int fd) {
   constexpr int kWaitMs = 1000;
   if (errno == EINTR) return true;

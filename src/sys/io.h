@@ -1,12 +1,16 @@
 // Creates descriptors of every kind, all O_CLOEXEC. Reads and writes that need more than one read(2) or write(2).
 #pragma once
 
+#include <poll.h>
+
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
 #include "sys/fd.h"
 
 namespace dlaunch::sys {
@@ -25,6 +29,10 @@ Pipe make_pipe();
 std::pair<Fd, Fd> make_socketpair();
 
 void set_nonblocking(int fd);
+
+/// Waits until a descriptor is ready, at most until the deadline. Returns as poll(2), but never EINTR.
+using Wait = std::function<int(std::span<pollfd> fds, Time deadline)>;
+int poll_until(std::span<pollfd> fds, Time deadline);
 
 /// Whether to write again after a failed write(2) to a file that should block. Waits at most 1 s if another process
 /// made it non-blocking.

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import support
-from promises import DEADLINE, ENDS, FAILURE, FAKE_HOSTS, HERE, KILL, LOSES_NOTHING, NAMES_FIRST, ORPHANS, START, promise
+from promises import DEADLINE, ENDS, FAILURE, FAKE_HOSTS, FILES, HERE, KILL, LOSES_NOTHING, NAMES_FIRST, ORPHANS, START, promise
 from support import Case, SANITIZED, TELL_PID, program, sh, until_ended, until_there, wait_until
 
 REST_SLEEPS = "; exec sleep 1000"
@@ -319,6 +319,41 @@ class OutOfMemory(Case):
                 result = self.killed_beside_a_counter(victim, *words, before=parents + (files if victim == "$victim" else ""), after="; sleep 5")
                 self.assertIn(said, result.stderr.decode())
                 self.assert_exit(result, code)
+
+    def kill_file_process(self, job):
+        def processes():
+            children = b" ".join(path.read_bytes() for path in pathlib.Path(f"/proc/{job.pid}/task").glob("*/children")).split()
+            return [int(pid) for pid in children if support.of_process(int(pid), "comm") == b"dlaunch-files\n"]
+        self.assertTrue(wait_until(processes))
+        time.sleep(0.3)  # it claims its files
+        os.kill(*processes(), signal.SIGKILL)
+
+    @promise(LOSES_NOTHING, mode=(KILL, FILES))
+    def test_killed_process_with_the_locks_is_reported(self):
+        """The ranks write the files themselves; another job could now truncate them."""
+        job = self.start("--output-filename", "logs/{rank}.{stream}:nocopy", "-n", 1, *sh(f": > up; {until_there('end')}"),
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.assertTrue(wait_until((self.dir / "up").exists))
+        self.kill_file_process(job)
+        (self.dir / "end").touch()
+        _, err = job.communicate(timeout=support.TIMEOUT)
+        self.assertEqual(job.returncode, 1, err)
+        self.assertIn(f"cannot lock {self.dir}/logs/0.stdout: the process that writes the ranks' files was killed\n", err.decode())
+
+    @promise(ENDS, LOSES_NOTHING, mode=(KILL, START, FILES))
+    def test_process_that_is_killed_before_it_changes_files_prevents_the_start(self):
+        (self.dir / "way").write_text(f'{until_there(self.dir / "go")}; exec "$@"')
+        for number, (options, name) in enumerate(((("--keep-logs", "2"), "logs"), ((), "logs:nocopy"), ((), "logs"))):
+            with self.subTest(options, name=name):
+                (self.dir / "go").unlink(missing_ok=True)
+                job = self.start("--exec", f"sh {self.dir}/way", "-H", "other:1", *options, "--output-filename", f"{number}{name}",
+                                 "-n", 1, *sh(": > ran"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                self.kill_file_process(job)
+                (self.dir / "go").touch()
+                _, err = job.communicate(timeout=support.TIMEOUT)
+                self.assertIn(b"the process that writes the ranks' files was killed\n", err)
+                self.assertNotEqual(job.returncode, 0)
+                self.assertFalse((self.dir / "ran").exists())
 
     def killed_beside_a_counter(self, victim, *words, before="", after=""):
         """For machines without a memory controller: the rank increments the kernel's counter before it kills `victim`."""

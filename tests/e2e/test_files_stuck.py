@@ -343,6 +343,40 @@ class Frozen(Stuck):
         self.assertIn(f"cannot create {self.disk}/error-0: Connection timed out", result.stderr.decode())
         self.assert_thaw_leaves(before)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, START, SIGNAL, DEADLINE))
+    def test_signal_and_time_limit_end_the_wait_for_the_first_locks(self):
+        (self.disk / "report").write_text("{}")
+        before = self.on_disk()
+        for option, place, step in (("--output-filename", "logs", "create"), ("--error-file", "error-{rank}", "create"),
+                                    ("--report", "report", "write")):
+            for limit, code, said in (600, 143, "interrupted by SIGTERM: "), (3, 124, r"timed out after [34]\.\d s: "):
+                with self.subTest(option, said=said):
+                    self.freeze()
+                    job = self.begin(option, self.disk / place, "--timeout", limit, "-n", 1, "true")
+                    time.sleep(2)
+                    if limit == 600:
+                        job.send_signal(signal.SIGTERM)
+                    took, result = self.seconds(job)
+                    self.assert_exit(result, code)
+                    self.assertLess(took, 5)
+                    self.assertRegex(result.stderr.decode(), f"^dlaunch: {said}no rank was started\ndlaunch:   the start of the ranks "
+                                                             f"waited for the disk: {step} {self.disk}/[^\n]*\n$")
+                    self.assert_thaw_leaves(before)
+
+    @promise(NAMES_FIRST, mode=(BAD_DISK, FAILURE))
+    def test_summary_names_no_file_that_lacks_lines_and_no_time_of_the_wait(self):
+        job = self.begin("-n", 2, "--output-filename", self.disk / "logs",
+                         *sh(f"{until_there('frozen')}; echo lost >&2; [ $RANK_ID = 1 ] || {{ sleep 2; exit 7; }}; {FLOOD}"))
+        self.assertTrue(wait_until((self.disk / "logs/1/rank.1/stderr").exists))
+        self.freeze()
+        (self.dir / "frozen").touch()
+        _, result = self.seconds(job)
+        self.assert_exit(result, 7)
+        said = result.stderr.decode()
+        self.assertIn("bytes of the ranks' output were not written in time", said)
+        self.assertRegex(said, "last stderr lines of rank 0:\n.*\\| lost\n")
+        self.assertNotIn("all processes had ended after", said)
+
     @promise(ENDS, LEAVES_NOTHING, mode=BAD_DISK)
     def test_report_on_a_frozen_disk_is_refused_in_time(self):
         (self.disk / "report").write_text("{}")

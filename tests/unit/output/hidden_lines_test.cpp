@@ -28,6 +28,20 @@ TEST(HiddenLines, AreNotLostInAFileThatHasThem) {
   EXPECT_EQ(lines.lost(), 0U);
 }
 
+TEST(HiddenLines, AreLostUntilTheChannelHasGivenThem) {
+  HiddenLines lines;
+  lines.hold(0, 3);
+  lines.hold(1, 5);
+  lines.hold(2, 7);
+  lines.gave(1, 100);
+  lines.written(100);
+  lines.lose(100, 0);
+  EXPECT_EQ(lines.lost(), 3U);
+  lines.lose(100);
+  EXPECT_EQ(lines.lost(), 10U);
+  EXPECT_FALSE(lines.holds());
+}
+
 TEST(JointErrors, NameUpToEightFilesOfAReason) {
   std::vector<Error> errors{{.where = "", .what = "cannot write x/9", .why = "broken", .hint = ""}};
   for (int file = 0; file < 9; ++file) {

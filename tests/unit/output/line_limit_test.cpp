@@ -186,6 +186,49 @@ TEST(LimitedConsole, CountsCarriageReturns) {
   EXPECT_EQ(fixture.shown(), "10 %\r10 %\r… 7 stdout lines of 1 rank not shown; see " + (dir / "logs/1\n"));
 }
 
+/// The child process that writes the files. Other tests may have left one.
+int disk_process() {
+  std::ifstream children("/proc/thread-self/children");
+  int newest = 0;
+  for (int pid = 0; children >> pid;) {
+    if (content("/proc/" + std::to_string(pid) + "/comm") == "dlaunch-files\n") newest = pid;
+  }
+  return newest;
+}
+
+TEST(LimitedConsole, CountsLinesThatWaitedForTheirFile) {
+  const TempDir dir;
+  OutputSettings settings = limited("");
+  settings.files =
+      FileSettings{.target = dir / "shared", .by_stream = true, .err_target = dir / "err", .copy_err = true};
+  settings.label = "<{rank}>";
+  OutputFixture fixture(settings, 2);
+  std::string many;
+  constexpr int kLines = 400'000;
+  for (int line = 0; line < kLines; ++line) many += "a line\n";
+  const int pid = disk_process();
+  ASSERT_GT(pid, 0);
+  ::kill(pid, SIGSTOP);
+  fixture.feed(0, many);
+  ::kill(pid, SIGCONT);
+  for (std::uint64_t before = 0; before != fixture.output->files_progress(); fixture.wait_for_disk()) {
+    before = fixture.output->files_progress();
+    fixture.flush();
+  }
+  fixture.feed(1, "other\n");  // all bytes that the disk process got are written
+  ::kill(pid, SIGKILL);
+  fixture.end_all();
+  fixture.finish_files();
+  const std::string text = content(dir / "shared");
+  const auto missing = kLines - std::ranges::count(text, '\n');
+  ASSERT_GT(missing, 0);
+  std::string told;
+  while (const auto error = fixture.output->take_error()) told += to_text(*error);
+  const std::string_view start = "up to ";
+  ASSERT_NE(told.find(start), std::string::npos) << told;
+  EXPECT_GE(std::stol(told.substr(told.find(start) + start.size())), missing - 10) << told;
+}
+
 TEST(LimitedConsole, HasNoLimitWithoutFiles) {
   OutputSettings settings;
   settings.console_rate = 1;

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -131,6 +132,8 @@ class OutputFixture {
   void flush() {
     for (FdWriter* writer : output->waiting()) output->flush(*writer, now);
   }
+  /// Lets the disk process write what it got, in most cases.
+  void wait_for_disk() { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }
   /// Waits until the files contain all output.
   void settle_files() {
     while (!output->files_settled()) {
