@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/index_cast.h"
+#include "link/heartbeat.h"
 #include "output/file_layout.h"
 #include "plan/environment.h"
 #include "pmi/server.h"
@@ -156,6 +157,17 @@ wire::MpiWorld newest_world(const plan::Plan& plan) {
   frame.probe = plan.mpi == plan::Mpi::automatic;
   frame.pmi1 = plan.mpi != plan::Mpi::pmix;
   return frame;
+}
+
+std::uint32_t lease_ms(const plan::Plan& plan, const JobOptions& settings, const Hosts& hosts, bool may_follow,
+                       int host) {
+  const auto first = static_cast<int>(plan.hosts.size());
+  bool replaceable = settings.policy.shrink;
+  for (int spare = first; spare < first + static_cast<int>(plan.replacements.size()); ++spare) {
+    replaceable = replaceable || !hosts.is_lost(spare);
+  }
+  if (hosts.reconnects(host) && (!may_follow || !replaceable)) return 0;
+  return static_cast<std::uint32_t>(settings.heartbeat.count() * link::Lease::kBeats);
 }
 
 std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const JobOptions& settings,

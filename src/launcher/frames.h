@@ -7,11 +7,18 @@
 
 #include "dlaunch/job_options.h"
 #include "dlaunch/plan.h"
+#include "launcher/hosts.h"
 #include "output/output.h"
 #include "plan/spawn_plan.h"
 #include "wire/message.h"
 
 namespace dlaunch::launcher {
+
+/// Layout::lease_ms: the ranks of a host that may be replaced must end before their replacements start. A lost host
+/// without another login (--same-line) is not swept, so its agent must not wait for long. `may_follow`: another round
+/// may follow this one.
+std::uint32_t lease_ms(const plan::Plan& plan, const JobOptions& settings, const Hosts& hosts, bool may_follow,
+                       int host);
 
 /// The newest world as described to all of its hosts, without the number of ranks on each. Linear in hosts and ranks;
 /// built once for all hosts.

@@ -20,9 +20,9 @@
 #include "job/job.h"
 #include "launcher/component.h"
 #include "launcher/hosts.h"
-#include "launcher/program_check.h"
 #include "launcher/rank_messages.h"
 #include "launcher/round_output.h"
+#include "launcher/start_files.h"
 #include "launcher/waits.h"
 #include "link/signals.h"
 #include "output/output.h"
@@ -32,17 +32,6 @@ namespace dlaunch::launcher {
 
 class Launcher {
  public:
-  struct Round {
-    bool may_follow = false;            ///< another round may follow this one
-    std::optional<Time> start_at = {};  ///< the earliest start of its ranks
-    /// Call Output::begin() when all hosts have answered, before they create the directories of ranks; else it is
-    /// called when all hosts are ready.
-    bool files_first = false;
-    /// Changes the other files, after Output::begin(). An Error ends the job.
-    std::function<void(RoundOutput::Begun begun)> begin_others = [](const RoundOutput::Begun& begun) { begun({}); };
-    /// The step of the disk that `begin_others` waits for.
-    std::function<std::string()> others_step = [] { return ""; };
-  };
   struct Parts {
     plan::Plan& plan;  ///< spawned ranks are added
     const JobOptions& options;
@@ -82,7 +71,7 @@ class Launcher {
   /// Call after run(): calls step() until it returns -1, and waits on the loop before the next call until the
   /// descriptor that it returned is readable; for at most `longest`. A signal that ends jobs shortens this wait and
   /// later waits: two of them take at most kHurriedFilesWait.
-  void await(const std::function<int()>& step, Duration longest);
+  void await(const std::function<int()>& step, Duration longest) { wait_.run(step, longest); }
 
  private:
   // ---- hosts ----
@@ -91,7 +80,6 @@ class Launcher {
   void reached(int host);
   void ready(int host);
   void lost(int host, const HostFailure& loss);
-  std::uint32_t lease_ms(int host) const;
 
   // ---- messages of agents ----
   void received(int host, wire::Message&& message, std::deque<sys::Fd>& fds);
@@ -109,14 +97,6 @@ class Launcher {
   // ---- events and actions of the job ----
   void happened(const job::Event& event) { perform(job_.handle(event, Clock::now())); }
   void perform(const job::Actions& actions);
-  void check_programs(int host);
-  void programs_checked();
-  void prepare_files();
-  void begin_files_first();
-  void begin_files();
-  void files_begun(const Result<void>& result);
-  void fill_directories();
-  std::string waits_for() const;
   void start_ranks(int host);
 
   // ---- time and signals ----
@@ -133,15 +113,11 @@ class Launcher {
   Deadline deadline_;
   asio::steady_timer tick_timer_;
   RankOrder order_;
-  ProgramCheck programs_;
   const Context context_;
+  StartFiles files_;
   const Components components_;
   int started_ = 0;
-  enum class Files { unchanged, beginning, others, begun } files_ = Files::unchanged;
-  std::vector<int> held_hosts_;  // hosts that answered before the first files
-  bool files_asked_ = false;     // by the job
-  std::optional<Time> await_until_;
-  bool hurried_ = false;  // during await()
+  LoopWait wait_;
   const Lifetime lifetime_;
 };
 

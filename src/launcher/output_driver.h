@@ -18,8 +18,6 @@ namespace dlaunch::launcher {
 
 /// The maximum time without a written byte to files after the ranks have ended.
 inline constexpr std::chrono::seconds kFilesWait{10};
-/// The maximum total wait for files after the job's deadline.
-inline constexpr std::chrono::seconds kHurriedFilesWait{1};
 
 class OutputDriver {
  public:

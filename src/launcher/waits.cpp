@@ -45,4 +45,35 @@ void WriteWaits::update() {
   }
 }
 
+constexpr Duration kHurried = Duration(kHurriedFilesWait) / 2;  // of each LoopWait::run()
+
+void LoopWait::run(const std::function<int()>& step, Duration longest) {
+  until_ = Clock::now() + (hurried_ ? std::min(longest, kHurried) : longest);
+  for (int fd = step(); fd >= 0; fd = step()) {
+    bool is_readable = false;
+    Readiness readiness(io_, fd, Readiness::For::reading);
+    readiness.wait([&] { is_readable = true; });
+    while (!is_readable) {
+      if (Clock::now() >= *until_) return until_.reset();
+      io_.restart();
+      io_.run_one_until(*until_);
+    }
+  }
+  until_.reset();
+}
+
+void LoopWait::hurry() {
+  hurried_ = until_.has_value();
+  if (hurried_) until_ = std::min(*until_, Clock::now() + kHurried);
+}
+
+void run_ready_handlers(asio::io_context& io) {
+  constexpr int kMost = 10'000;  // agents may send without a pause
+  int handlers = 0;
+  do {
+    io.restart();  // a handler may have stopped the loop before the others ran
+  } while (io.poll_one() > 0 && ++handlers < kMost);
+  io.restart();
+}
+
 }  // namespace dlaunch::launcher

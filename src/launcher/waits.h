@@ -21,6 +21,8 @@ namespace dlaunch::launcher {
 
 /// The interval of progress reports during a wait for hosts or ranks.
 inline constexpr std::chrono::milliseconds kProgressTick{200};
+/// The maximum total wait for files after the job's deadline.
+inline constexpr std::chrono::seconds kHurriedFilesWait{1};
 
 /// Waits for a descriptor that the user's shell shares. Asio would make the descriptor non-blocking for all processes
 /// that share the descriptor; therefore this class waits on its own epoll descriptor.
@@ -109,5 +111,25 @@ class Deadline {
   std::optional<Time> at_;
   const Lifetime lifetime_;
 };
+
+/// Waits on the loop for the steps of another process, such as the writer of a record.
+class LoopWait {
+ public:
+  explicit LoopWait(asio::io_context& io) : io_(io) {}
+
+  /// Calls step() until it returns -1, and waits before the next call until the descriptor that it returned is
+  /// readable; for at most `longest`.
+  void run(const std::function<int()>& step, Duration longest);
+  /// A signal that ends jobs shortens the current run() and later ones: two of them take at most kHurriedFilesWait.
+  void hurry();
+
+ private:
+  asio::io_context& io_;
+  std::optional<Time> until_;
+  bool hurried_ = false;  // during run()
+};
+
+/// Runs the handlers that are ready, also if one of them stops the loop.
+void run_ready_handlers(asio::io_context& io);
 
 }  // namespace dlaunch::launcher

@@ -153,7 +153,7 @@ std::unique_ptr<launcher::Launcher> JobRun::launcher() {
   round_start_ = start_at_.value_or(Clock::now());
   round_start_ns_ = sys::wall_ns();
   error_texts_.clear();
-  launcher::Launcher::Round round{
+  launcher::Round round{
       .may_follow = !rounds_.is_last(),
       .start_at = start_at_,
       .files_first = has_directories_in_logs(),

@@ -110,7 +110,7 @@ class LauncherFixture : public testing::Test {
   job::Policy& policy = settings.policy;
   Console out, err;
   Listener* listener = nullptr;
-  Launcher::Round round = {};
+  Round round = {};
   std::function<void(Launcher&)> after_round = {};  // called before the hosts are closed
   bool read_at_once = true;
   spdlog::logger log{"silent"};
