@@ -321,12 +321,10 @@ class OutOfMemory(Case):
                 self.assert_exit(result, code)
 
     def kill_file_process(self, job):
-        def processes():
-            children = b" ".join(path.read_bytes() for path in pathlib.Path(f"/proc/{job.pid}/task").glob("*/children")).split()
-            return [int(pid) for pid in children if support.of_process(int(pid), "comm") == b"dlaunch-files\n"]
-        self.assertTrue(wait_until(processes))
-        time.sleep(0.3)  # it claims its files
-        os.kill(*processes(), signal.SIGKILL)
+        """After the claims of the job. An ended process that was not reaped has no command line."""
+        children = b" ".join(path.read_bytes() for path in pathlib.Path(f"/proc/{job.pid}/task").glob("*/children")).split()
+        process, = (int(pid) for pid in children if support.of_process(int(pid), "comm") == b"dlaunch-files\n" and support.of_process(int(pid), "cmdline"))
+        os.kill(process, signal.SIGKILL)
 
     @promise(LOSES_NOTHING, mode=(KILL, FILES))
     def test_killed_process_with_the_locks_is_reported(self):
@@ -342,12 +340,14 @@ class OutOfMemory(Case):
 
     @promise(ENDS, LOSES_NOTHING, mode=(KILL, START, FILES))
     def test_process_that_is_killed_before_it_changes_files_prevents_the_start(self):
-        (self.dir / "way").write_text(f'{until_there(self.dir / "go")}; exec "$@"')
+        (self.dir / "way").write_text(f': > {self.dir}/claimed; {until_there(self.dir / "go")}; exec "$@"')
         for number, (options, name) in enumerate(((("--keep-logs", "2"), "logs"), ((), "logs:nocopy"), ((), "logs"))):
             with self.subTest(options, name=name):
-                (self.dir / "go").unlink(missing_ok=True)
+                for each in ("go", "claimed"):
+                    (self.dir / each).unlink(missing_ok=True)
                 job = self.start("--exec", f"sh {self.dir}/way", "-H", "other:1", *options, "--output-filename", f"{number}{name}",
                                  "-n", 1, *sh(": > ran"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                self.assertTrue(wait_until((self.dir / "claimed").exists))
                 self.kill_file_process(job)
                 (self.dir / "go").touch()
                 _, err = job.communicate(timeout=support.TIMEOUT)
