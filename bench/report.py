@@ -64,6 +64,9 @@ class Result:
             return "yes" if max(sample.peak for sample in self.good("dlaunch")) <= goal.resident else "**no**"
         if isinstance(goal, rows.Within):
             return "yes" if statistics.median(sample.wall for sample in self.good("dlaunch")) <= goal.seconds else "**no**"
+        if isinstance(goal, rows.AtLeast):
+            rate = self.row.moved / statistics.median(sample.wall for sample in self.good("dlaunch"))
+            return "yes" if rate >= goal.rate else "**no**"
         ratio = self.ratio(goal.against)
         if self.row.cpu_a_host and self.cpu("dlaunch") > self.row.cpu_a_host * self.row.hosts:
             return "**no**"

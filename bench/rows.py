@@ -45,6 +45,15 @@ class Within:
 
 
 @dataclass
+class AtLeast:
+    """The smallest rate of dlaunch, in bytes per second."""
+    rate: float
+
+    def text(self):
+        return f"≥ {self.rate / 1e6:g} MB/s"
+
+
+@dataclass
 class Contestant:
     argv: list
     before: Optional[Callable] = None   # untimed, before each run
@@ -145,6 +154,24 @@ def stream_rows(launchers, programs, ranks=4, size=64 * MIB):
               **common)
 
 
+def fold_rows(launchers, programs, ranks=4, size=64 * MIB):
+    """The floor is dlaunch with labels and without --fold."""
+    common = {"moved": ranks * (size // LINE) * LINE, "rounds": 7}
+
+    def contestants(level, kind):
+        spew = [programs["spew"], str(size), kind]
+        found = launchers.plain(ranks, spew, own=[f"--fold={level}"], hydra=None, mpirun=None)
+        found["floor"] = launchers.plain(ranks, spew, own=["--label", "--fold=off"], hydra=None, mpirun=None).get("dlaunch")
+        return {column: Contestant(argv, label="not folded" if column == "floor" else "")
+                for column, argv in found.items() if argv}
+
+    for level in ("exact", "own"):
+        yield Row(key=f"fold-equal-{level}", title=f"{ranks} ranks × {size // MIB} MiB of equal lines, `--fold={level}`",
+                  contestants=contestants(level, "--equal"), goal=AtLeast(1e9), **common)
+        yield Row(key=f"fold-none-{level}", title="the same, without equal lines",
+                  contestants=contestants(level, "--sequence"), goal=Goal("floor", 0.87, True), **common)
+
+
 def file_rows(launchers, programs, directory, ranks=4, size=64 * MIB):
     """A file per rank, on tmpfs: the disk is not measured."""
     total = ranks * (size // LINE) * LINE
@@ -183,5 +210,5 @@ def memory_rows(launchers, programs, ranks=100, size=4 * MIB, seconds=5):
 
 
 def all_rows(launchers, programs, directory):
-    return [*start_rows(launchers, programs), *stream_rows(launchers, programs),
+    return [*start_rows(launchers, programs), *stream_rows(launchers, programs), *fold_rows(launchers, programs),
             *file_rows(launchers, programs, directory), *memory_rows(launchers, programs)]

@@ -1,5 +1,6 @@
-// The writer of the streaming rows: `spew BYTES [--sequence]` writes whole 80-byte lines in large writes, BYTES in
-// total. A line is "RRRRRR SSSSSSSSSSSS ~~~…": the rank, the line number (0 without --sequence), padding.
+// The writer of the streaming rows: `spew BYTES [--sequence|--equal]` writes whole 80-byte lines in large writes, BYTES
+// in total. A line is "RRRRRR SSSSSSSSSSSS ~~~…": the rank (0 with --equal), the line number (0 without an option),
+// padding.
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,12 +55,13 @@ bool write_all(std::string_view bytes) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: spew BYTES [--sequence]\n");
+    std::fprintf(stderr, "usage: spew BYTES [--sequence|--equal]\n");
     return 2;
   }
-  const bool sequence = argc > 2 && std::strcmp(argv[2], "--sequence") == 0;
+  const bool equal = argc > 2 && std::strcmp(argv[2], "--equal") == 0;
+  const bool sequence = equal || (argc > 2 && std::strcmp(argv[2], "--sequence") == 0);
   const unsigned long lines = std::strtoul(argv[1], nullptr, 10) / kLine;
-  std::string block = block_of(own_rank());
+  std::string block = block_of(equal ? 0 : own_rank());
   for (unsigned long done = 0; done < lines;) {
     const std::size_t now = std::min<std::size_t>(kLinesPerWrite, lines - done);
     for (std::size_t i = 0; sequence && i < now; ++i) put_number(block.data() + i * kLine, done + i);

@@ -10,6 +10,3 @@ if(NOT DLAUNCH_SANITIZE)
     $<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2>)
   target_link_options(dlaunch_hardening INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
 endif()
-# Smaller relocations. The linker of other machine types ignores the option with a warning.
-set(DLAUNCH_SMALL_RELOCATIONS $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-Wl,-z,pack-relative-relocs>)
-

@@ -9,6 +9,7 @@ target_compile_options(dlaunch_flags INTERFACE
   $<$<BOOL:${DLAUNCH_WERROR}>:-Werror>
   -ffunction-sections -fdata-sections)  # --gc-sections then removes unused functions
 include(Hardening)
+include(OldGlibc)
 if(DLAUNCH_SANITIZE)
   # Without these checks compiling takes half the time. AddressSanitizer finds most of the same errors.
   target_compile_options(dlaunch_flags INTERFACE -fsanitize=${DLAUNCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all

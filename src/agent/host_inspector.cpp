@@ -62,15 +62,18 @@ void find_programs(const wire::QueryHost& query, wire::HostInfo& facts) {
   for (size_t i = 0; i < query.programs.size(); ++i) {
     facts.programs.emplace_back();
     facts.missing.emplace_back();
+    facts.program_errors.push_back(0);
     if (query.programs[i].empty()) continue;
-    auto found = find_program(query.programs[i], environment, i < query.wdirs.size() ? query.wdirs[i] : "/");
+    const std::string wdir = i < query.wdirs.size() ? query.wdirs[i] : "/";
+    auto found = find_program(query.programs[i], environment, wdir);
+    if (found && lacks_interpreter(*found, wdir)) {
+      found = tl::unexpected(Refusal{ENOENT, missing_interpreter(*found, wdir)});
+    }
     if (found) {
       facts.programs.back() = *std::move(found);
     } else {
-      facts.missing.back() = found.error().what;
-      if (!facts.missing.back().starts_with(kProgram)) {
-        facts.missing.back().append(": ").append(std::strerror(found.error().error));
-      }
+      facts.missing.back() = std::move(found.error().what);
+      facts.program_errors.back() = static_cast<std::uint32_t>(found.error().error);
     }
   }
 }

@@ -71,13 +71,24 @@ tl::expected<std::string, Refusal> find_program(const std::string& name, const s
   return tl::unexpected(failure);
 }
 
-std::string missing_interpreter(const std::string& path, const std::string& wdir) {
-  const std::string text = std::string(kCannotExecute).append(path).append(kMissingInterpreter);
+/// The interpreter in the first line of a script; empty: another kind of program.
+static std::string interpreter_of(const std::string& path, const std::string& wdir) {
   const std::string start = sys::read_file(absolute(path, wdir), kInterpreterLine).value_or("");
-  if (!start.starts_with("#!")) return text + "(the loader of shared libraries)";
+  if (!start.starts_with("#!")) return {};
   std::string_view name = std::string_view(start).substr(2, start.find('\n') - 2);
   name.remove_prefix(std::min(name.find_first_not_of(" \t"), name.size()));
-  return text + std::string(name.substr(0, name.find_first_of(" \t")));
+  return std::string(name.substr(0, name.find_first_of(" \t")));
+}
+
+bool lacks_interpreter(const std::string& path, const std::string& wdir) {
+  const std::string interpreter = interpreter_of(path, wdir);
+  return interpreter.starts_with('/') && check(interpreter) == ENOENT;
+}
+
+std::string missing_interpreter(const std::string& path, const std::string& wdir) {
+  const std::string text = std::string(kCannotExecute).append(path).append(kMissingInterpreter);
+  const std::string interpreter = interpreter_of(path, wdir);
+  return text + (interpreter.empty() ? "(the loader of shared libraries)" : interpreter);
 }
 
 }  // namespace dlaunch::agent

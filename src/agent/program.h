@@ -20,6 +20,9 @@ tl::expected<std::string, Refusal> find_program(const std::string& name, const s
 /// The program's path, made absolute.
 std::string absolute(const std::string& path, const std::string& wdir);
 
+/// Whether the first line of a script names a missing interpreter.
+bool lacks_interpreter(const std::string& path, const std::string& wdir);
+
 /// Explains ENOENT from execve for an existing program: the interpreter or the dynamic loader is missing.
 std::string missing_interpreter(const std::string& path, const std::string& wdir);
 

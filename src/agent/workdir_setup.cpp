@@ -90,7 +90,7 @@ class Work {
     }
     if (const auto* stage = std::get_if<wire::Stage>(&message)) {
       if (!extractor_) TRY(empty_directories());
-      TRY(extractor_->feed(stage->bytes));
+      if (auto written = extractor_->feed(stage->bytes); !written) return tl::unexpected(told_emptied(written.error()));
       if (!stage->eof) return false;
       if (extractor_->complete()) return finish().map([] { return true; });
     }
@@ -123,6 +123,11 @@ class Work {
     }
     extractor_.emplace(std::move(targets), at_);
     return {};
+  }
+
+  static Error told_emptied(Error error) {
+    error.why += "; the files of earlier jobs in the rank directories of this host were removed before";
+    return error;
   }
 
   Result<void> finish() {

@@ -11,6 +11,7 @@
 #include "ascend/check_ascend.h"
 #include "base/environment.h"
 #include "base/index_cast.h"
+#include "base/shared_texts.h"
 #include "cli/script.h"
 #include "dlaunch/plan.h"
 #include "plan/environment.h"
@@ -117,9 +118,14 @@ void add_things(report::CheckedHost& host, const wire::QueryHost& asked, const w
     const auto error = static_cast<int>(facts.wdir_errors[i]);
     host.directories.push_back({asked.wdirs[i], asked.wdirs[i], error == 0 ? "" : std::strerror(error)});
   }
-  for (size_t i = 0; i < std::min({asked.programs.size(), facts.programs.size(), facts.missing.size()}); ++i) {
+  const size_t programs =
+      std::min({asked.programs.size(), facts.programs.size(), facts.missing.size(), facts.program_errors.size()});
+  for (size_t i = 0; i < programs; ++i) {
     if (asked.programs[i].empty()) continue;
-    host.programs.push_back({asked.programs[i], facts.programs[i], facts.missing[i]});
+    std::string missing = facts.missing[i];
+    const bool has_reason = missing.empty() || missing.starts_with(kProgram);
+    if (!has_reason) missing.append(": ").append(std::strerror(static_cast<int>(facts.program_errors[i])));
+    host.programs.push_back({asked.programs[i], facts.programs[i], std::move(missing)});
   }
 }
 

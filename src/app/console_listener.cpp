@@ -14,7 +14,7 @@ report::JobStatus status_of(const job::Progress& progress) {
   } else if (progress.phase == job::Phase::ending) {
     status.phase = report::JobStatus::Phase::ending;
   }
-  const bool works = progress.typed && !progress.reached;  // the line would cover the words that a person types
+  const bool works = progress.typed && !progress.reached;  // a person who types does not wait
   status.live = works ? 0 : progress.live;
   status.since = progress.started_at;
   status.bytes = progress.bytes;

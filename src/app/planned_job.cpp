@@ -110,13 +110,13 @@ Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation&
   plan::Plan plan = TRY(plan::make_plan(options.request, allocation));
   TRY(check_named_ranks(options, plan));
   std::ranges::move(missing_local_ranks(options, plan), std::back_inserter(plan.notes));
-  TRY(session::check_staged_names(options, plan));
   std::vector<std::string> doubts = TRY(ascend::doubts_about_rules(options, plan));
   std::ranges::move(doubts, std::back_inserter(plan.notes));
   PlannedJob job = TRY(session::with_rendezvous(std::move(plan), wait));
   job.plan = TRY(ascend::with_table_variables(options, std::move(job.plan)));
   TRY(session::check_error_files_serve(options.error_file, job.plan));
   job.plan = TRY(session::with_error_files(options.error_file, std::move(job.plan)));
+  TRY(session::check_staged_names(options, job.plan));
   const bool in_file = options.report_pid != "-" && options.report_pid != "+";
   TRY(session::check_file_names(options, in_file ? options.report_pid : "", job.plan));
   return job;

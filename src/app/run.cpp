@@ -110,13 +110,20 @@ report::StatusSettings status_settings(const cli::Options& options) {
 class SessionOnDemand {
  public:
   /// `nodes`: the transport to nodes with the same command line; null: the options choose the transport.
-  SessionOnDemand(const cli::Options& job, StandardStreams& streams, spdlog::logger& log, transport::Transport* nodes)
-      : job_(job), streams_(streams), log_(log), listener_(streams, status_settings(job)), nodes_(nodes) {}
+  SessionOnDemand(const cli::Options& job, StandardStreams& streams, spdlog::logger& log,
+                  const std::vector<std::string>& read_files, transport::Transport* nodes)
+      : job_(job),
+        streams_(streams),
+        log_(log),
+        listener_(streams, status_settings(job)),
+        read_files_(read_files),
+        nodes_(nodes) {}
 
   session::HostSession& get() {
     if (session_) return *session_;
     session_.emplace(job_.request.job_id, job_.of_job(), streams_, log_, listener_, nodes_);
     session_->own_process();
+    session_->read_files() = read_files_;
     return *session_;
   }
   bool exists() const { return session_.has_value(); }
@@ -127,6 +134,7 @@ class SessionOnDemand {
   StandardStreams& streams_;
   spdlog::logger& log_;
   ConsoleListener listener_;
+  const std::vector<std::string>& read_files_;
   transport::Transport* const nodes_;
   std::optional<session::HostSession> session_;
 };
@@ -166,13 +174,14 @@ Result<End> show_or_run(const cli::Options& options, const plan::Allocation& all
 bool connects(const cli::Options& options) { return settle::starts_ranks(options) || options.verb == cli::Verb::check; }
 
 Result<End> run_options(const cli::Options& asked, const place::Place& place, StandardStreams& streams,
-                        spdlog::logger& log, transport::Transport* nodes = nullptr) {
+                        spdlog::logger& log, const std::vector<std::string>& read_files,
+                        transport::Transport* nodes = nullptr) {
   if (connects(asked)) TRY(launcher::check_least_limits());
   session::FactFinder finder(asked.request.environment, cli::read_text);
   const settle::SettledJob job =
       TRY(finder.settle([&](const settle::Facts& facts) { return settle::settle_job(asked, place, facts); }));
   const cli::Options& options = job.options;
-  SessionOnDemand session(options, streams, log, nodes);
+  SessionOnDemand session(options, streams, log, read_files, nodes);
   const bool starts = settle::starts_ranks(options);
   // Ignore the --stacks-on signal before the ranks run and after they end: its default action would kill dlaunch.
   if (starts && options.stacks_on != 0) std::signal(options.stacks_on, SIG_IGN);
@@ -204,12 +213,18 @@ Result<End> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
   if (line.verb == cli::Verb::chaos) return run_chaos(line.words, read_process_context(), streams, log);
   auto context = read_process_context();
   const std::string key = take_key_variable(context.environment);
+  std::vector<std::string> read;
+  context.read_file = [&read](const std::string& path) {
+    auto text = cli::read_whole_file(path);
+    if (text) read.push_back(path);
+    return text;
+  };
   const auto command = TRY(cli::parse_command_line(line, context));
   if (const auto* text = std::get_if<cli::ShowText>(&command)) return streams.print(text->text, text->exit_code);
   const auto& options = std::get<cli::Options>(command);
   report::set_verbosity(log, options.verbosity, options.quiet);
   const RunJob run_job = [&](const cli::Options& job, transport::Transport* nodes) {
-    return run_options(job, context.place, streams, log, nodes);
+    return run_options(job, context.place, streams, log, read, nodes);
   };
   if (options.same_line.asked && connects(options)) TRY(launcher::check_least_limits());
   auto done =

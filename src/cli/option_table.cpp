@@ -317,7 +317,7 @@ constexpr OptionSpec kOptions[] = {
      .more = "Fields: {rank} {local_rank} {host} {device} {stream} {time}. Write --label=TEMPLATE. After a space, "
              "dlaunch reads the next word as TEMPLATE only if the word contains '{'. Any other word is the program."},
     {.names = "fold", .takes = Arity::maybe_value, .value_name = "LEVEL", .section = Section::output,
-     .preference = true, .standard = "exact on a terminal with more than 8 ranks", .bare = "own",
+     .preference = true, .standard = "own on a terminal with more than 8 ranks", .bare = "own",
      .help = "print equal lines of several ranks once, with the numbers of these ranks", .choices = fold_levels,
      .set_job = set_fold,
      .more = "Levels: exact (equal bytes), own (equal except the rank's own numbers and names, and the time), numbers "

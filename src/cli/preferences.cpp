@@ -216,7 +216,9 @@ Result<void> check_attempt(const std::string& name, std::string_view value) {
 Result<void> read_variable(const std::string& name, std::string_view value, const FindOption& find,
                            Preferences& preferences) {
   const std::string_view suffix = std::string_view(name).substr(kPrefix.size());
-  if (std::find(kIdentity.begin(), kIdentity.end(), suffix) != kIdentity.end() || suffix == "CONFIG") return {};
+  if (std::find(kIdentity.begin(), kIdentity.end(), suffix) != kIdentity.end()) return {};
+  if (suffix == "CONFIG" || suffix == "BIN" || suffix == "PYTHON_CALL")
+    return {};  // the Python package reads the last two
   if (suffix == "ATTEMPT") return check_attempt(name, value);
   const std::string option = option_name(suffix);
   const OptionSpec* spec = find(option).spec;

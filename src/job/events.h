@@ -58,6 +58,10 @@ struct RankEnded {
   HostClock clock = {};       ///< of the rank's host
   bool after_signal = false;  ///< reaped after SignalRanks had reached the rank with a signal that ends ranks
 };
+/// Before the start: these ranks cannot start. No rank starts.
+struct StartRefused {
+  std::vector<RankEnded> ranks;
+};
 /// The rank called MPI_Abort. RankEnded still comes.
 struct RankAborted {
   int rank;
@@ -119,9 +123,9 @@ struct FilesReady {};
 struct InputFailed {
   std::string detail;
 };
-using Event = std::variant<HostReached, HostReady, HostLost, HostTermination, RankStarted, RankEnded, RankAborted,
-                           HostAdded, RanksAdded, RankDrained, SidecarEnded, SidecarGone, HostClean, HostSwept,
-                           UserSignal, Hung, StacksTaken, OutputFailed, FilesReady, InputFailed>;
+using Event = std::variant<HostReached, HostReady, HostLost, HostTermination, RankStarted, RankEnded, StartRefused,
+                           RankAborted, HostAdded, RanksAdded, RankDrained, SidecarEnded, SidecarGone, HostClean,
+                           HostSwept, UserSignal, Hung, StacksTaken, OutputFailed, FilesReady, InputFailed>;
 
 // ---- actions ----
 /// All hosts are ready: changes files of earlier jobs. FilesReady or OutputFailed follows.

@@ -191,6 +191,13 @@ void Job::on(const RankEnded& event, Time now) {
   finish_when_idle(now);
 }
 
+void Job::on(const StartRefused& event, Time now) {
+  if (phase_ != Phase::starting) return;
+  for (const RankEnded& each : event.ranks) ranks_.refused(each);
+  outcome_.cause_at = now;
+  end_ranks(Cause::rank_failed, ranks_.first_code(), SIGTERM, now);
+}
+
 void Job::on(const RankAborted& event, Time now) {
   if (phase_ <= Phase::ending && ranks_.aborted(event)) note_failure(event.rank, now);
 }

@@ -239,6 +239,7 @@ class Job {
   void on(const HostTermination& event, Time now);
   void on(const RankStarted& event, Time now);
   void on(const RankEnded& event, Time now);
+  void on(const StartRefused& event, Time now);
   void on(const RankAborted& event, Time now);
   void on(const HostAdded& event, Time now);
   void on(const RanksAdded& event, Time now);

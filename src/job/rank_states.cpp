@@ -148,6 +148,13 @@ bool RankStates::ended(const RankEnded& event) {
   return !was_stuck;
 }
 
+void RankStates::refused(const RankEnded& event) {
+  RankRecord& record = at_index(outcome_.ranks, event.rank);
+  record.status = event.status;
+  record.end_ns = event.time_ns;
+  if (!outcome_.first_failure) outcome_.first_failure = event.rank;
+}
+
 bool RankStates::aborted(const RankAborted& event) {
   RankRecord& record = at_index(outcome_.ranks, event.rank);
   if (record.status || record.abort_code) return false;

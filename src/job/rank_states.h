@@ -74,6 +74,9 @@ class RankStates {
   void kill() { signalled_ = killed_ = true; }
   bool killed() const { return killed_; }
 
+  /// Before start(): records the reason why the rank cannot start.
+  void refused(const RankEnded& event);
+
   /// Records the failure of a rank that ended or called MPI_Abort. Returns false for a consequence of the first failure
   /// or of dlaunch's signal.
   bool failed(int rank);

@@ -17,8 +17,9 @@ namespace {
 std::string wrong_with(const wire::HostInfo& facts, const wire::QueryHost& asked) {
   const size_t programs = asked.programs.size();
   const bool fit = facts.wdir_errors.size() <= asked.wdirs.size() && facts.programs.size() <= programs &&
-                   facts.missing.size() <= programs && facts.addresses.size() <= asked.names.size() &&
-                   facts.scripts.size() <= asked.scripts.size() && facts.script_errors.size() <= asked.scripts.size();
+                   facts.missing.size() <= programs && facts.program_errors.size() <= programs &&
+                   facts.addresses.size() <= asked.names.size() && facts.scripts.size() <= asked.scripts.size() &&
+                   facts.script_errors.size() <= asked.scripts.size();
   if (!fit) return "protocol error: unexpected reply from the agent";
   const auto above = [](size_t number, size_t most, const char* what) {
     return "protocol error: the agent reports " + std::to_string(number) + what + ": expected at most " +

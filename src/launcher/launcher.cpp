@@ -32,6 +32,7 @@ Launcher::Launcher(asio::io_context& io, const Parts& parts)
       deadline_(io, [this] { time_passed(); }),
       tick_timer_(io),
       order_(parts.plan),
+      programs_(parts.plan, parts.options),
       context_{io,
                parts.plan,
                facts_,
@@ -123,6 +124,7 @@ bool Launcher::is_spare(int host) const {
 
 void Launcher::reached(int host) {
   if (is_spare(host)) return;
+  check_programs(host);
   if (parts_.round.files_first && files_ != Files::begun) {
     held_hosts_.push_back(host);
     return begin_files_first();
@@ -147,7 +149,8 @@ void Launcher::lost(int host, const HostFailure& loss) {
   happened(job::HostLost{host, loss.why, loss.hint, parts_.hosts.gone_by(host)});
   for (const int rank : parts_.plan.host(host).ranks) output_.abandon(rank);
   for (const auto& component : components_) component->host_gone(host);
-  if (parts_.round.files_first && files_ != Files::begun) begin_files_first();
+  programs_.forget(host);
+  programs_checked();
 }
 
 /// The ranks of a host that may be replaced must end before their replacements start. A lost host without another login
@@ -207,6 +210,11 @@ void Launcher::ended(int host, int rank, const ExitStatus& status, std::int64_t 
   happened(job::RankEnded{rank, status, time_ns, parts_.hosts.clock(host), after_signal});
 }
 
+void Launcher::on(int host, wire::HostInfo& programs, std::deque<sys::Fd>&) {
+  context_.broken(host, programs_.take(host, programs));
+  programs_checked();
+}
+
 void Launcher::drained(int number) {
   for (const auto& component : components_) component->drained(number);
   if (number < static_cast<int>(parts_.plan.ranks.size())) happened(job::RankDrained{number});
@@ -226,6 +234,17 @@ void Launcher::perform(const job::Actions& actions) {
   }
   deadline_.set(job_.deadline());
   output_.job_decided();
+}
+
+void Launcher::check_programs(int host) {
+  const std::vector<wire::QueryHost> questions = programs_.ask(host);
+  if (!questions.empty()) happened(job::HostReached{host});
+  for (const wire::QueryHost& each : questions) parts_.hosts.send(host, each);
+}
+
+void Launcher::programs_checked() {
+  if (files_asked_ && files_ == Files::unchanged) return begin_files();
+  if (parts_.round.files_first && files_ != Files::begun) begin_files_first();
 }
 
 void Launcher::prepare_files() {
@@ -250,7 +269,11 @@ void Launcher::begin_files_first() {
   if (files_ == Files::unchanged && left == 0) begin_files();
 }
 
+/// Called again after each answer of a host.
 void Launcher::begin_files() {
+  if (programs_.waits() || job_.phase() != job::Phase::starting) return;
+  if (files_asked_ && !job_.outcome().lost_hosts.empty()) return happened(job::FilesReady{});
+  if (auto refused = programs_.refused(); !refused.empty()) return happened(job::StartRefused{std::move(refused)});
   files_ = Files::beginning;
   output_.begin([this](const Result<void>& begun) {
     if (!begun) return files_begun(begun);

@@ -20,6 +20,7 @@
 #include "job/job.h"
 #include "launcher/component.h"
 #include "launcher/hosts.h"
+#include "launcher/program_check.h"
 #include "launcher/rank_messages.h"
 #include "launcher/round_output.h"
 #include "launcher/waits.h"
@@ -98,6 +99,7 @@ class Launcher {
   void on(int host, wire::SpawnFailed& refused, std::deque<sys::Fd>& fds);
   void on(int host, wire::OutputData& output, std::deque<sys::Fd>& fds);
   void on(int host, wire::Ended& ended, std::deque<sys::Fd>& fds);
+  void on(int host, wire::HostInfo& programs, std::deque<sys::Fd>& fds);
   /// Ignores Ping, which is counted already, and late answers to queries before the job.
   template <class Other>
   void on(int, Other&, std::deque<sys::Fd>&) {}
@@ -107,6 +109,8 @@ class Launcher {
   // ---- events and actions of the job ----
   void happened(const job::Event& event) { perform(job_.handle(event, Clock::now())); }
   void perform(const job::Actions& actions);
+  void check_programs(int host);
+  void programs_checked();
   void prepare_files();
   void begin_files_first();
   void begin_files();
@@ -129,6 +133,7 @@ class Launcher {
   Deadline deadline_;
   asio::steady_timer tick_timer_;
   RankOrder order_;
+  ProgramCheck programs_;
   const Context context_;
   const Components components_;
   int started_ = 0;

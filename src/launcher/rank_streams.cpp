@@ -1,5 +1,6 @@
 #include "launcher/rank_streams.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/index_cast.h"
@@ -48,7 +49,7 @@ void RankStreams::opened_remote(int rank, std::array<bool, output::kStreams> str
 void RankStreams::read_pipe(int rank, Stream stream, sys::Fd fd) {
   link::PipeReader::Consumer consumer;
   consumer.allowance = [this, rank, stream]() -> size_t {
-    if (output_.output().ready(rank, stream)) return kReadSize;
+    if (output_.output().ready(rank, stream)) return std::min(kReadSize, output_.output().most_fed());
     park(rank, stream);
     return 0;
   };

@@ -51,12 +51,15 @@ Fold fold_of(const OutputSettings& settings, const std::vector<RankFacts>& ranks
   if (settings.pty || shown < 2) return Fold::off;
   const bool names_ranks =
       !has_prefix(settings) || settings.tag || settings.label.value_or("").find("{rank}") != std::string::npos;
-  return settings.fold.value_or(terminal && shown > kMostUnfolded && names_ranks ? Fold::exact : Fold::off);
+  return settings.fold.value_or(terminal && shown > kMostUnfolded && names_ranks ? Fold::own : Fold::off);
 }
+
+/// The ranks' output is text that dlaunch may print in another order or form.
+bool has_plain_lines(const OutputSettings& settings) { return settings.mode == Mode::lines && !settings.pty; }
 
 /// Hidden lines must be in the files.
 bool is_limited(const OutputSettings& settings) {
-  return settings.console_rate > 0 && settings.mode == Mode::lines && !settings.pty && !shown_without_file(settings);
+  return settings.console_rate > 0 && has_plain_lines(settings) && !shown_without_file(settings);
 }
 
 /// A single rank without labels behaves as without dlaunch: all bytes pass at once, including prompts.
@@ -68,7 +71,7 @@ bool passes_bytes(const OutputSettings& settings, const std::vector<RankFacts>& 
 /// The groups of several ranks on stdout; a single rank has no group.
 bool has_groups(const OutputSettings& settings, const std::vector<RankFacts>& ranks) {
   const bool is_set = settings.groups == Groups::github || settings.groups == Groups::gitlab;
-  return is_set && settings.mode == Mode::lines && !settings.pty && count_shown(settings, ranks) > 1;
+  return is_set && has_plain_lines(settings) && count_shown(settings, ranks) > 1;
 }
 
 }  // namespace
@@ -119,7 +122,7 @@ void Console::make_line_channel(const OutputSettings& settings, const std::vecto
     lines->set_limit(*screen.limit);
   }
   const bool is_terminal = screen.partial_lines == PartialLines::shown && streams_.is_terminal(Stream::err);
-  if (settings.bars && !settings.pty && is_terminal && count_shown(settings, ranks) > 1) {
+  if (settings.bars && has_plain_lines(settings) && is_terminal && count_shown(settings, ranks) > 1) {
     screen.bars = std::make_unique<BarChannel>(*lines, bars_, [this] { streams_.showing(); });
   }
   screen.lines = lines.get();
@@ -208,6 +211,10 @@ void Console::lift_limits() {
   for (const auto& screen : screens_) {
     if (screen->limit) screen->limit->lift();
   }
+}
+
+bool Console::folds() const {
+  return std::ranges::any_of(screens_, [](const auto& screen) { return screen->fold && screen->fold->folds(); });
 }
 
 bool Console::has_folded() const {

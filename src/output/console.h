@@ -62,6 +62,7 @@ class Console {
   void show_held();
   /// The same, and prints the groups of --group-output.
   void show_all();
+  bool folds() const;
   bool has_folded() const;
   std::string bars() const { return bars_.text(); }
   /// --console-rate ends: a file may lack lines.

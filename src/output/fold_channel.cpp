@@ -40,6 +40,11 @@ int FoldChannel::add(const StreamFacts& facts, Prefix prefix) {
   return RecordChannel::add(std::move(prefix));
 }
 
+void FoldChannel::answered(int slot, bool ready) {
+  RecordChannel::answered(slot, ready);
+  if (!ready && folder_.must_wait(slot, shared_.now)) folder_.waits(slot, shared_.now);
+}
+
 void FoldChannel::show_held() {
   show_units();
   LineChannel::show_held();
@@ -63,6 +68,7 @@ void FoldChannel::watch(Time now) {
 
 RecordChannel::Progress FoldChannel::label_records(Slot& slot, std::string_view bytes, ReadTime at) {
   if (!folder_.folds(at.now)) return LineChannel::label_records(slot, bytes, at);
+  const Time since = folder_.take_wait(slot.number, at.now);
   Records records(bytes);
   std::string_view record = records.next();
   if (!record.empty() && (on_line() == &slot || !slot.held.empty())) {
@@ -70,7 +76,7 @@ RecordChannel::Progress FoldChannel::label_records(Slot& slot, std::string_view 
     record = records.next();
   }
   while (!record.empty()) {
-    folder_.feed(slot.number, record, at.now, at.wall_ns);
+    folder_.feed(slot.number, record, since, at.wall_ns);
     if (crowded()) break;
     record = records.next();
   }

@@ -16,6 +16,9 @@
 
 namespace dlaunch::output {
 
+/// The lines of a larger read may be too many for a Folder.
+inline constexpr std::size_t kMostFolded = 64 * 1024;
+
 class FoldChannel final : public LineChannel {
  public:
   /// The prefix of a line with several writers.
@@ -26,7 +29,11 @@ class FoldChannel final : public LineChannel {
   /// Returns the slot of the stream.
   int add(const StreamFacts& facts, Prefix prefix);
   void set_pid(int slot, int pid) { folder_.set_pid(slot, pid); }
+  bool ready(int slot) const override { return RecordChannel::ready(slot) && !folder_.must_wait(slot, shared_.now); }
+  void answered(int slot, bool ready) override;
   void show_held() override;
+  /// Whether lines are held to find equal ones.
+  bool folds() const { return folder_.folds(shared_.now); }
   /// Whether a line of several streams was printed.
   bool has_folded() const { return !last_sources_.empty(); }
   void expire(int slot, Time now) override;

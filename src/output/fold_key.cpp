@@ -98,7 +98,7 @@ class KeyWriter {
             std::vector<NumberAt>& numbers)
       : text_(text), with_numbers_(with_numbers), own_(own), key_(key), numbers_(numbers) {}
 
-  bool write() {
+  KeyKind write() {
     const char host = own_.first_of_host();
     std::size_t at = 0;
     while (at < text_.size()) {
@@ -111,9 +111,9 @@ class KeyWriter {
         ++at;
       }
     }
-    if (copied_ == 0) return false;
+    if (copied_ == 0) return names_other_ ? KeyKind::text : KeyKind::text_of_all;
     key_ += text_.substr(copied_);
-    return true;
+    return KeyKind::key;
   }
 
  private:
@@ -144,11 +144,14 @@ class KeyWriter {
     const std::size_t hex_end = is_hex_number ? end_of(text_, digits + 1, is_hex) : 0;
     if (hex_end >= digits + 1 + kAddressDigits && leave_out(at, hex_end - at, 'x')) return copied_;
     const bool is_decimal = digits < text_.size() && text_[digits] == '.' && digit_at(text_, digits + 1);
-    const bool is_own =
-        !is_decimal && !word_at(text_, digits) && own_.has_number(text_, at, text_.substr(at, digits - at));
-    if (is_own && leave_out(at, digits - at, 'n')) return copied_;
-    if (!with_numbers_) return digits;
-    const std::size_t end = number_end(text_, at);
+    bool is_own = false;
+    if (!is_decimal && !word_at(text_, digits)) {
+      const OwnWords::Owner owner = own_.owner_of(text_, at, text_.substr(at, digits - at));
+      is_own = owner == OwnWords::Owner::self;
+      names_other_ = names_other_ || owner == OwnWords::Owner::other;
+    }
+    if (!is_own && !with_numbers_) return digits;
+    const std::size_t end = is_own ? digits : number_end(text_, at);
     numbers_.push_back({at, end - at});
     leave_out(at, end - at, 'd');
     return end;
@@ -161,6 +164,7 @@ class KeyWriter {
   std::vector<NumberAt>& numbers_;
   std::size_t copied_ = 0;  // the end of the last part that was left out
   bool has_time_ = false;
+  bool names_other_ = false;  // the text may have a number of another rank
 };
 
 }  // namespace
@@ -172,21 +176,21 @@ OwnWords::OwnWords(int rank, int local_rank, std::optional<int> device, std::str
       host_(std::move(host)),
       prefix_("[rank" + rank_ + "]:") {}
 
-bool OwnWords::has_number(std::string_view text, std::size_t at, std::string_view number) const {
-  if (at == 0) return number == pid_;
+OwnWords::Owner OwnWords::owner_of(std::string_view text, std::size_t at, std::string_view number) const {
+  const auto same = [number](const std::string& own) { return number == own ? Owner::self : Owner::other; };
+  if (at == 0) return number == pid_ ? Owner::self : Owner::none;
   std::size_t end = at;
   while (end > 0 && at - end < 2 && std::string_view(" =:#").find(text[end - 1]) != std::string_view::npos) --end;
   const std::string_view before = text.substr(0, end);
   if (ends_with(before, "rank")) {
     const std::string_view kind = before.substr(0, end - 4);
-    if (ends_with(kind, "local_") || ends_with(kind, "local ") || ends_with(kind, "local"))
-      return number == local_rank_;
-    return number == rank_ && (kind.empty() || !is_letter(kind.back()));
+    if (ends_with(kind, "local_") || ends_with(kind, "local ") || ends_with(kind, "local")) return same(local_rank_);
+    return kind.empty() || !is_letter(kind.back()) ? same(rank_) : Owner::none;
   }
   for (const std::string_view word : {"device", "cuda", "gpu", "npu"}) {
-    if (ends_with(before, word)) return number == device_;
+    if (ends_with(before, word)) return same(device_);
   }
-  return number == pid_ && !is_word(text[at - 1]);
+  return number == pid_ && !is_word(text[at - 1]) ? Owner::self : Owner::none;
 }
 
 std::size_t OwnWords::host_at(std::string_view text, std::size_t at) const {
@@ -207,11 +211,11 @@ std::string_view OwnWords::without_prefix(std::string_view line) const {
   return line;
 }
 
-bool write_key(std::string_view text, Fold level, bool block, const OwnWords& own, std::string& key,
-               std::vector<NumberAt>& numbers) {
+KeyKind write_key(std::string_view text, Fold level, bool block, const OwnWords& own, std::string& key,
+                  std::vector<NumberAt>& numbers) {
   key.clear();
   numbers.clear();
-  if (level == Fold::exact || text.find('\0') != std::string_view::npos) return false;
+  if (level == Fold::exact || text.find('\0') != std::string_view::npos) return KeyKind::text_of_all;
   const bool only_numbers = std::ranges::none_of(text, is_letter);
   const bool with_numbers = level == Fold::numbers && !block && !only_numbers && !contains(text, "error");
   return KeyWriter(text, with_numbers, own, key, numbers).write();

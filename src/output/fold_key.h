@@ -18,8 +18,10 @@ class OwnWords {
   OwnWords(int rank, int local_rank, std::optional<int> device, std::string host);
   void set_pid(int pid) { pid_ = std::to_string(pid); }
 
-  /// Whether `number`, a whole word that starts at `at`, is a number of this rank: "rank 3", "device: 1", a pid.
-  bool has_number(std::string_view text, std::size_t at, std::string_view number) const;
+  enum class Owner { none, other, self };
+  /// Whether `number`, a whole word that starts at `at`, is a number of this rank ("rank 3", "device: 1", a pid), or
+  /// may be a number of another rank.
+  Owner owner_of(std::string_view text, std::size_t at, std::string_view number) const;
   /// The size of this rank's host name at `at`, else 0.
   std::size_t host_at(std::string_view text, std::size_t at) const;
   char first_of_host() const { return host_.empty() ? '\0' : host_.front(); }
@@ -35,17 +37,21 @@ class OwnWords {
   std::string prefix_;
 };
 
-/// A number that Fold::numbers left out of a key: its place in the text.
+/// A number that a key leaves out: its place in the text.
 struct NumberAt {
   std::size_t begin;
   std::size_t size;
 };
 
-/// Writes the key of `text` to `key`. Returns false if the key is the text itself; `key` is then undefined. Each part
+/// Whether the key differs from the text, is the text, or is the text for the other ranks, too (except for pids and
+/// names of hosts).
+enum class KeyKind { key, text, text_of_all };
+
+/// Writes the key of `text` to `key`. `key` is undefined if the key is the text itself. Each part
 /// that the key leaves out is a NUL byte and a letter in the key; a text with a NUL byte is its own key. `numbers`
-/// receives the numbers that Fold::numbers leaves out.
-bool write_key(std::string_view text, Fold level, bool block, const OwnWords& own, std::string& key,
-               std::vector<NumberAt>& numbers);
+/// receives the numbers that the key leaves out: the rank's own, and all with Fold::numbers.
+KeyKind write_key(std::string_view text, Fold level, bool block, const OwnWords& own, std::string& key,
+                  std::vector<NumberAt>& numbers);
 
 /// Finds blocks: the lines of a Python traceback with its chained exceptions, of faulthandler, and of C++'s terminate.
 class Block {

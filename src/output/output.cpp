@@ -104,6 +104,8 @@ class Output::Impl {
     return ready;
   }
 
+  bool folds() const { return console_->folds(); }
+
   void feed(int rank, Stream stream, std::string_view bytes, ReadTime at) {
     shared.now = at.now;
     Source& s = source(rank, stream);
@@ -383,6 +385,7 @@ void Output::close_files() {
 std::string Output::overwritten() const { return impl_->files ? impl_->files->overwritten() : ""; }
 Result<void> Output::add(const std::vector<RankFacts>& ranks) { return impl_->add(ranks); }
 bool Output::ready(int rank, Stream stream) const { return impl_->ready(rank, stream); }
+std::size_t Output::most_fed() const { return impl_->folds() ? kMostFolded : SIZE_MAX; }
 void Output::feed(int rank, Stream stream, std::string_view bytes, Time now, std::int64_t wall_ns) {
   impl_->feed(rank, stream, bytes, {now, wall_ns});
 }

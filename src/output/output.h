@@ -74,6 +74,8 @@ class Output {
   /// Whether the stream may be fed now. Call this before each read: a partial line of a stream that is not ready does
   /// not count as idle. Only flush(), tick(), feed() and end() can change the result from false to true.
   bool ready(int rank, Stream stream) const;
+  /// The largest number of bytes for feed() with which --fold finds equal lines.
+  std::size_t most_fed() const;
 
   /// `wall_ns`: CLOCK_REALTIME on the rank's host at the time of the read.
   void feed(int rank, Stream stream, std::string_view bytes, Time now, std::int64_t wall_ns);

@@ -19,8 +19,10 @@ namespace {
 
 using Phase = JobStatus::Phase;
 
-constexpr char kClearLine[] = "\r\x1b[K";
-constexpr char kClearBelow[] = "\r\x1b[J";
+constexpr char kErase[] = "\x1b[J";  // the rest of the cursor's line and the lines below
+/// Scrolls if the cursor is on the last line, stores the cursor's place, and begins the next line.
+constexpr char kBegin[] = "\x1b[J\x1b\x44\x1b[A\x1b\x37\x1b\x45";
+constexpr char kEnd[] = "\x1b\x38";  // back to the stored place
 constexpr int kUsualColumns = 80;
 constexpr std::chrono::seconds kCountdown{1};  // between redraws if only the time changes
 
@@ -184,18 +186,16 @@ void StatusLine::tick(Time now) {
   std::ranges::replace(text, '\t', ' ');  // a tab has a width that depends on its place
   text = cut_to(text, static_cast<size_t>(std::max(1, columns() - 1)));
   if (text == shown_ || !may_draw()) return;
-  // If the terminal gets narrower, some terminals continue the text on the next lines. The cursor stays before it.
-  streams_.overlay((is_wrapped() ? kClearBelow : kClearLine) + text + '\r');
+  streams_.overlay(kBegin + text + kEnd);
   written_ = streams_.writer(output::Stream::err).written();
   shown_ = std::move(text);
 }
 
 void StatusLine::clear() {
   if (shown_.empty()) return;
-  const bool wrapped = is_wrapped();
   shown_.clear();
   if (!in_foreground()) return;
-  streams_.overlay(wrapped ? kClearBelow : kClearLine);
+  streams_.overlay(kErase);
   written_ = streams_.writer(output::Stream::err).written();
 }
 
@@ -210,9 +210,6 @@ bool StatusLine::in_foreground() const {
   const pid_t foreground = ::tcgetpgrp(fd_);
   return foreground < 0 || foreground == ::getpgrp();
 }
-
-/// Whether the shown text may have several lines, because the terminal got narrower.
-bool StatusLine::is_wrapped() const { return cut_to(shown_, static_cast<size_t>(std::max(1, columns()))) != shown_; }
 
 int StatusLine::columns() const {
   winsize size{};

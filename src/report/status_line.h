@@ -1,7 +1,7 @@
 // StatusLine: one line on the terminal about a slow start, a slow end, running ranks that print nothing, or the ranks'
-// progress (--progress). The line is redrawn in place and removed before any other output. Not drawn while stderr has
-// queued bytes. Passive: the launcher updates the line and calls tick() at its deadline. The streams must outlive this
-// object.
+// progress (--progress). The line is below the cursor: the terminal echoes on another line what a person types. The
+// line is redrawn in place and removed before any other output. Not drawn while stderr has queued bytes. Passive: the
+// launcher updates the line and calls tick() at its deadline. The streams must outlive this object.
 #pragma once
 
 #include <chrono>
@@ -94,7 +94,6 @@ class StatusLine {
   Time earliest(Time now);
   bool may_draw() const;
   bool in_foreground() const;
-  bool is_wrapped() const;
   int columns() const;
 
   output::StandardStreams& streams_;

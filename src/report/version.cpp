@@ -39,7 +39,7 @@ std::vector<std::pair<std::string, std::string>> libraries() {
 }
 
 std::string version_text() {
-  std::string text = "dlaunch " + version() + "\nbuilt with";
+  std::string text = "dlaunch " + version() + "\nbuild " DLAUNCH_BUILD "\nbuilt with";
   for (const auto& [name, number] : libraries()) text += (text.ends_with("with") ? " " : ", ") + name + ' ' + number;
   return text + '\n';
 }

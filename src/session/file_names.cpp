@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "base/try.h"
 #include "launcher/frames.h"
 #include "output/file_layout.h"
+#include "session/same_files.h"
 #include "wire/archive.h"
 
 namespace dlaunch::session {
@@ -29,8 +31,8 @@ bool is_log(std::string_view option) {
 }
 
 /// The directory of the path that --keep-logs renames or removes: DIR for number 0, DIR.1 to DIR.K; empty: none.
-std::string renamed_above(const std::string& path, const output::OutputSettings& output, int first_number) {
-  const std::string logs = renamed_directory(output);
+std::string renamed_above(const std::string& path, const std::string& logs, const output::OutputSettings& output,
+                          int first_number) {
   if (logs.empty() || !path.starts_with(logs)) return {};
   const std::string suffix = path.substr(logs.size(), path.find('/', logs.size()) - logs.size());
   const bool is_first = suffix.empty() && first_number == 0;
@@ -38,13 +40,45 @@ std::string renamed_above(const std::string& path, const output::OutputSettings&
   return is_first || is_kept ? logs + suffix : "";
 }
 
+/// A file that the job writes.
+struct NamedFile {
+  std::string_view option;
+  std::string path;  // normalized
+};
+
+/// The files of this machine that the job reads: of options, of --stage, and programs.
+std::vector<std::string> all_read_files(const JobOptions& options, std::vector<std::string> all,
+                                        const plan::Plan& plan) {
+  all.insert(all.end(), options.stage.begin(), options.stage.end());
+  for (const plan::PlannedHost& host : plan.hosts) {
+    for (const plan::App& app : plan.apps) {
+      if (!host.host.local || app.argv.empty() || app.argv.front().find('/') == std::string::npos) continue;
+      all.push_back((std::filesystem::path(plan::program_directory(app, host)) / app.argv.front()).string());
+    }
+  }
+  return all;
+}
+
+/// A file that dlaunch itself names.
+bool is_in_rank_dir(const NamedFile& file) { return file.option == "--rank-dir" || file.option == "--save-env"; }
+
+Error renames(std::string_view option, const std::string& renamed) {
+  return conflict("--keep-logs", option, "the start of the job renames or removes " + escaped(renamed),
+                  "set a path outside of that directory with " + std::string(option));
+}
+
+Error removes(std::string_view option, const std::string& dir) {
+  const std::string hint = option == "--keep-logs" ? "set another log directory with --output-filename"
+                                                   : "set another file with " + std::string(option);
+  return conflict(option, "--rank-dir", "the start of the job removes all files in " + escaped(dir), hint);
+}
+
 /// A job must not rename or remove its own files.
 Result<void> check_renamed(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan) {
+  const std::string logs = renamed_directory(options.output);
   const auto check = [&](std::string_view option, const std::string& path, int first_number) -> Result<void> {
-    const std::string renamed = renamed_above(path, options.output, first_number);
-    if (renamed.empty()) return {};
-    return fail(conflict("--keep-logs", option, "the start of the job renames or removes " + escaped(renamed),
-                         "set a path outside of that directory with " + std::string(option)));
+    const std::string renamed = renamed_above(path, logs, options.output, first_number);
+    return renamed.empty() ? Result<void>() : fail(renames(option, renamed));
   };
   TRY(check("--report", normal(options.report_file), 0));
   TRY(check("--junit", normal(options.junit_file), 0));
@@ -65,10 +99,7 @@ Result<void> check_rank_dirs(const JobOptions& options, const std::string& pid_f
   for (const plan::Rank& rank : plan.ranks) {
     for (const auto& [option, path] : files) {
       if (rank.dir.empty() || !path.starts_with(rank.dir + '/')) continue;
-      const std::string hint = path == logs ? "set another log directory with --output-filename"
-                                            : "set another file with " + std::string(option);
-      return fail(
-          conflict(option, "--rank-dir", "the start of the job removes all files in " + escaped(rank.dir), hint));
+      return fail(removes(option, rank.dir));
     }
   }
   return {};
@@ -81,6 +112,30 @@ std::string renamed_directory(const output::OutputSettings& output) {
   std::string directory = normal(output::locked_directory(*output.files));
   while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
   return directory;
+}
+
+static std::vector<NamedFile> named_files(const JobOptions& options, const std::string& pid_file,
+                                          const plan::Plan& plan) {
+  std::vector<NamedFile> all;
+  const auto add = [&](std::string_view option, const std::string& path) {
+    if (!path.empty() && !path.starts_with("/dev/") && !path.starts_with("/proc/")) all.push_back({option, path});
+  };
+  add("--report", normal(options.report_file));
+  add("--junit", normal(options.junit_file));
+  add("--report-pid", normal(pid_file));
+  if (!options.error_file.empty()) {
+    for (const std::string& path : launcher::error_files(plan)) add("--error-file", normal(path));
+  }
+  for (const plan::Rank& rank : plan.ranks) {
+    if (rank.dir.empty()) continue;
+    add("--rank-dir", rank.dir + '/' + wire::kRankDirMarker);
+    if (options.save_env) add("--save-env", rank.dir + '/' + wire::kEnvironmentFile);
+  }
+  for (const LogFile& file : log_files(options, plan)) {
+    const bool by_stream = options.output.files->by_stream;
+    add(!by_stream ? "--output-filename" : file.stream == Stream::out ? "--stdout-file" : "--stderr-file", file.path);
+  }
+  return all;
 }
 
 std::vector<LogFile> log_files(const JobOptions& options, const plan::Plan& plan) {
@@ -102,33 +157,73 @@ std::vector<LogFile> log_files(const JobOptions& options, const plan::Plan& plan
 Result<void> check_file_names(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan) {
   TRY(check_rank_dirs(options, pid_file, plan));
   TRY(check_renamed(options, pid_file, plan));
-  const bool has_dirs = std::ranges::any_of(plan.ranks, [](const plan::Rank& rank) { return !rank.dir.empty(); });
-  const bool any = !options.report_file.empty() || !options.junit_file.empty() || !pid_file.empty();
-  if (!any && !has_dirs && options.error_file.empty()) return {};
   std::map<std::string, std::string_view> option_of;
-  const auto add = [&](std::string_view option, const std::string& path) -> Result<void> {
-    if (path.empty() || path.starts_with("/dev/") || path.starts_with("/proc/")) return {};
+  for (const auto& [option, path] : named_files(options, pid_file, plan)) {
     const auto [other, is_new] = option_of.emplace(path, option);
-    if (is_new || (is_log(option) && is_log(other->second))) return {};
+    if (is_new || (is_log(option) && is_log(other->second))) continue;
     return fail(conflict(other->second, option, "both write " + escaped(path), "use different files"));
-  };
-  TRY(add("--report", normal(options.report_file)));
-  TRY(add("--junit", normal(options.junit_file)));
-  TRY(add("--report-pid", normal(pid_file)));
-  if (!options.error_file.empty()) {
-    for (const std::string& path : launcher::error_files(plan)) TRY(add("--error-file", normal(path)));
   }
-  for (const plan::Rank& rank : plan.ranks) {
-    if (rank.dir.empty()) continue;
-    TRY(add("--rank-dir", rank.dir + '/' + wire::kRankDirMarker));
-    if (options.save_env) TRY(add("--save-env", rank.dir + '/' + wire::kEnvironmentFile));
+  return {};
+}
+
+/// The files that the start of the job would remove or rename through a link. `found`: of the files, of the directory
+/// above `logs`, and of the rank directories.
+static Result<void> check_moved(const std::vector<NamedFile>& files, std::span<const FileIdentity> found,
+                                const std::string& logs, const JobOptions& options, const plan::Plan& plan) {
+  namespace fs = std::filesystem;
+  std::map<std::string, std::string> dirs;  // by path without links
+  for (size_t i = 0; i < plan.ranks.size(); ++i) dirs.emplace(found[files.size() + 1 + i].path, plan.ranks[i].dir);
+  dirs.erase("");
+  const std::string moved =
+      logs.empty() ? "" : (fs::path(found[files.size()].path) / fs::path(logs).filename()).string();
+  for (size_t i = 0; i < files.size(); ++i) {
+    const NamedFile& file = files[i];
+    if (is_in_rank_dir(file)) continue;
+    for (fs::path above = found[i].path; above.has_relative_path(); above = above.parent_path()) {
+      const auto dir = dirs.find(above.parent_path().string());
+      if (dir != dirs.end() && !file.path.starts_with(dir->second + '/'))
+        return fail(removes(file.option, dir->second));
+    }
+    const std::string renamed = renamed_above(found[i].path, moved, options.output, 0);
+    if (!renamed.empty() && !is_log(file.option)) return fail(renames(file.option, renamed));
   }
-  for (const LogFile& file : log_files(options, plan)) {
-    const bool by_stream = options.output.files->by_stream;
-    TRY(add(!by_stream                   ? "--output-filename"
-            : file.stream == Stream::out ? "--stdout-file"
-                                         : "--stderr-file",
-            file.path));
+  return {};
+}
+
+Result<void> check_linked_names(const JobOptions& options, const std::string& pid_file,
+                                const std::vector<std::string>& read_files, const plan::Plan& plan) {
+  const std::vector<NamedFile> written = named_files(options, pid_file, plan);
+  if (std::ranges::all_of(written, is_in_rank_dir)) return {};
+  const std::vector<std::string> read = all_read_files(options, read_files, plan);
+  std::vector<std::string> paths = read;
+  for (const NamedFile& file : written) paths.push_back(file.path);
+  const std::string logs = renamed_directory(options.output);
+  paths.push_back(std::filesystem::path(logs).parent_path().string());
+  for (const plan::Rank& rank : plan.ranks) paths.push_back(rank.dir);
+  const bool has_dirs = std::ranges::any_of(plan.ranks, [](const plan::Rank& rank) { return !rank.dir.empty(); });
+  const auto identities = file_identities(paths, has_dirs || !logs.empty());
+  if (!identities) return {};  // the lock of a file reports the disk
+  std::map<std::string, const std::string*> read_as;
+  std::map<std::string, const NamedFile*> written_as;
+  TRY(check_moved(written, std::span(*identities).subspan(read.size()), logs, options, plan));
+  for (size_t i = 0; i < read.size() + written.size(); ++i) {
+    const std::string& identity = (*identities)[i].file;
+    if (identity.empty()) continue;
+    if (i < read.size()) {
+      read_as.emplace(identity, &read[i]);
+      continue;
+    }
+    const NamedFile& file = written[i - read.size()];
+    if (const auto same = read_as.find(identity); same != read_as.end()) {
+      return fail(conflict(file.option, escaped(*same->second),
+                           "the job reads this file, and would overwrite it as " + escaped(file.path),
+                           "set another path with " + std::string(file.option)));
+    }
+    const auto [other, is_new] = written_as.emplace(identity, &file);
+    if (is_new || other->second->path == file.path) continue;
+    return fail(conflict(other->second->option, file.option,
+                         "both write one file, as " + escaped(other->second->path) + " and " + escaped(file.path),
+                         "use different files"));
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// The files that options of a job name. PURE.
+// The files that options of a job name. PURE, except check_linked_names().
 #pragma once
 
 #include <string>
@@ -25,5 +25,10 @@ std::string renamed_directory(const output::OutputSettings& output);
 /// in a rank directory that the start of the job would remove: the files of --report, --junit and --report-pid, and
 /// kept logs. `pid_file` is the file of --report-pid, or empty.
 Result<void> check_file_names(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan);
+
+/// Rejects different names of one file, through links, for two files that the job writes, and for a file that the job
+/// reads and writes. `read_files`: see HostSession. Waits for the disk (same_files.h): call before the loop runs.
+Result<void> check_linked_names(const JobOptions& options, const std::string& pid_file,
+                                const std::vector<std::string>& read_files, const plan::Plan& plan);
 
 }  // namespace dlaunch::session

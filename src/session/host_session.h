@@ -45,6 +45,8 @@ class HostSession {
   Listener& listener() { return listener_; }
   /// Path of --report-pid; empty: no file.
   std::string& pid_file() { return pid_file_; }
+  /// Files that options name and dlaunch has read, such as a hostfile; absolute.
+  std::vector<std::string>& read_files() { return read_files_; }
   /// Ports that the job's ranks will bind, reserved until the ranks start.
   sys::ReservedPorts& ports() { return ports_; }
 
@@ -79,6 +81,7 @@ class HostSession {
   spdlog::logger& log_;
   Listener& listener_;
   std::string pid_file_;
+  std::vector<std::string> read_files_;
   sys::ReservedPorts ports_;
   transport::Local here_;
   const std::shared_ptr<Mailbox> mailbox_;

@@ -87,6 +87,7 @@ Result<job::Outcome> JobRun::run() {
   report::log_notes(log(), plan_.notes);
   for (const std::string& remark : plan_.remarks) log().info(remark);
   TRY(launcher::check_open_files(plan_, options_));
+  TRY(check_linked_names(options_, session_.pid_file(), session_.read_files(), plan_));
   TRY(open());
   take_signals(signals_, options_);
   sys::SignalSenders::note();

@@ -87,11 +87,11 @@ Result<void> find_slots(plan::Allocation& allocation, const hosts::HostRequest& 
 
 Result<job::Outcome> run(plan::Plan& plan, const JobOptions& options, Listener& listener) {
   return with_session(plan.job_id, options, listener, [&](session::HostSession& session) -> Result<job::Outcome> {
-    TRY(session::check_staged_names(session.options(), plan));
     session::PlannedJob job = TRY(session::with_rendezvous(plan, session.waiter()));
     session.ports() = std::move(job.held);
     TRY(session::check_error_files_serve(session.options().error_file, job.plan));
     plan = TRY(session::with_error_files(session.options().error_file, std::move(job.plan)));
+    TRY(session::check_staged_names(session.options(), plan));
     TRY(session::check_file_names(session.options(), "", plan));
     return run(plan, session);
   });

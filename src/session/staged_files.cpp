@@ -16,6 +16,7 @@
 
 #include "base/printable.h"
 #include "base/try.h"
+#include "launcher/frames.h"
 #include "session/file_names.h"
 #include "sys/fd.h"
 #include "sys/held_directory.h"
@@ -141,8 +142,11 @@ class Packer {
     return {};
   }
 
+  /// A file without blocks, as in /proc and /sys, may contain more or fewer bytes than its size.
   Result<void> add_file(const std::string& path, const std::string& name, const struct stat& info,
                         const sys::Fd& file) {
+    if (info.st_blocks == 0 && static_cast<size_t>(info.st_size) <= kReadSize)
+      return add_unsized(path, name, info, file);
     const auto size = static_cast<std::uint64_t>(info.st_size);
     TRY(begin(path, Kind::file, name, info.st_mode, size));
     const size_t end = archive_.size() + static_cast<size_t>(size);
@@ -157,16 +161,34 @@ class Packer {
     return {};
   }
 
+  Result<void> add_unsized(const std::string& path, const std::string& name, const struct stat& info,
+                           const sys::Fd& file) {
+    std::string content;
+    std::string piece(kReadSize, '\0');
+    while (content.size() + archive_.size() <= wire::kMaxStaged) {
+      const ssize_t got = ::read(file.get(), piece.data(), piece.size());
+      if (got < 0) return failed(path, errno);
+      if (got == 0) break;
+      content.append(piece, 0, static_cast<size_t>(got));
+    }
+    TRY(begin(path, Kind::file, name, info.st_mode, content.size()));
+    archive_ += content;
+    return {};
+  }
+
   std::string archive_;
   std::map<std::string, std::string> from_;  // by name in the archive
 };
 
-/// The log files of ranks within the rank directories, relative to these directories.
-std::set<std::string> logs_in_rank_dirs(const JobOptions& options, const plan::Plan& plan) {
+/// The log files and error files of ranks within the rank directories, relative to these directories.
+std::set<std::string> files_in_rank_dirs(const JobOptions& options, const plan::Plan& plan) {
   std::set<std::string> names;
   std::set<std::string> dirs;
   for (const plan::Rank& rank : plan.ranks) dirs.insert(rank.dir);
-  for (const auto& [stream, path] : log_files(options, plan)) {
+  std::vector<std::string> files = launcher::error_files(plan);
+  for (LogFile& log : log_files(options, plan)) files.push_back(std::move(log.path));
+  for (const std::string& file : files) {
+    const std::string path = fs::path(file).lexically_normal().string();
     for (size_t slash = path.find('/'); slash != path.npos; slash = path.find('/', slash + 1)) {
       if (dirs.contains(path.substr(0, slash))) names.insert(path.substr(slash + 1));
     }
@@ -190,7 +212,7 @@ Result<std::shared_ptr<const std::string>> read_staged(const std::vector<std::st
 
 Result<void> check_staged_names(const JobOptions& options, const plan::Plan& plan) {
   if (!options.staged) return {};
-  std::set<std::string> written = logs_in_rank_dirs(options, plan);
+  std::set<std::string> written = files_in_rank_dirs(options, plan);
   written.emplace(wire::kRankDirMarker);
   if (options.save_env) written.emplace(wire::kEnvironmentFile);
   std::set<std::string> above;

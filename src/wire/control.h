@@ -171,16 +171,17 @@ struct HostInfo {
   std::int64_t open_files = -1;            ///< the limit of ranks; -1: none
   std::vector<std::uint32_t> wdir_errors;  ///< errno of entering each directory; 0: success
   std::vector<std::string> programs;       ///< path of each program; empty: see `missing`
-  std::vector<std::string> missing;        ///< "cannot execute ./train: Permission denied"; empty: found
+  std::vector<std::string> missing;        ///< "cannot execute ./train"; empty: found
   /// addresses of each name, separated by blanks; empty: the name does not resolve
   std::vector<std::string> addresses;
-  std::string unresolved;                    ///< the reason why some names could not be looked up; empty: success
-  std::vector<std::string> interfaces;       ///< addresses of the host, without loopback: "eth0 10.0.0.1"
-  std::vector<std::string> scripts;          ///< path of each file; empty: unreadable
-  std::vector<std::uint32_t> script_errors;  ///< errno of reading each file; 0: success
+  std::string unresolved;                     ///< the reason why some names could not be looked up; empty: success
+  std::vector<std::string> interfaces;        ///< addresses of the host, without loopback: "eth0 10.0.0.1"
+  std::vector<std::string> scripts;           ///< path of each file; empty: unreadable
+  std::vector<std::uint32_t> script_errors;   ///< errno of reading each file; 0: success
+  std::vector<std::uint32_t> program_errors;  ///< errno of each missing program; 0: found
   void fields(auto& a) {
     a(time_ns, version, cpus, cpus_from, device_kind, devices, devices_from, shm_free, open_files, wdir_errors,
-      programs, missing, addresses, unresolved, interfaces, scripts, script_errors);
+      programs, missing, addresses, unresolved, interfaces, scripts, script_errors, program_errors);
   }
   bool operator==(const HostInfo&) const = default;
 };

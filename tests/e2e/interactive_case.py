@@ -120,6 +120,7 @@ def gdb(pane):
     time.sleep(0.3)  # gdb gives the terminal to the program
     pane.key("C-c")
     pane.until("received signal SIGINT")
+    pane.until(re.compile(r"^\(gdb\)$"))
     pane.resize(30, 100)
     pane.type("printt")
     pane.key("BSpace", "Space")

@@ -232,13 +232,16 @@ class Terminal:
         return self.job.wait(timeout), self.seen
 
 
-CLEAR = b"\r\x1b[K"  # erases a status line
+CLEAR = b"\x1b[J"  # erases a status line, which is below the cursor
+STATUS = re.compile(re.escape(CLEAR + b"\x1bD\x1b[A\x1b7\x1bE") + b"(.*?)" + re.escape(b"\x1b8"), re.S)
 
 
 def screen(shown):
     """The lines that remain visible, without erased text. A busy machine shows status lines that a quiet one does not
     show."""
-    return [line.rsplit(b"\x1b[K", 1)[-1] for line in shown.replace(CLEAR, b"\x1b[K").split(b"\r\n")]
+    last = list(STATUS.finditer(shown))[-1:]
+    status = [m[1] for m in last if CLEAR not in shown[m.end():]]
+    return STATUS.sub(b"", shown).replace(CLEAR, b"").split(b"\r\n") + status
 
 
 CAUSE = re.compile(r"^dlaunch: (?:rank \S+ \(host .*\) |ranks .* did not start|program \"|cannot run program |timed out after|hung after|interrupted by|"

@@ -189,7 +189,7 @@ class ProgressBars(Case):
             terminal.resize(24, 20)
             code, shown = terminal.finish()
         self.assertEqual(code, 0)
-        drawn = re.findall(rb"\r\x1b\[K(slowest[^\r\n\x1b]*)", shown)
+        drawn = re.findall(rb"\x1bE(slowest[^\x1b]*)\x1b8", shown)
         self.assertLessEqual(max(len(text.decode()) for text in drawn), 29, drawn)
         self.assertLessEqual(len(drawn[-1].decode()), 19, drawn)
 

@@ -5,7 +5,7 @@ import re
 import sys
 
 import support
-from support import Case
+from support import Case, screen
 
 AGENT = pathlib.Path(__file__).with_name("hostile_words.py")
 MOVES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -69,7 +69,7 @@ class HostileWords(Case):
         with self.under_pty(*self.way("words"), "-n", 2, "true") as terminal:
             code, shown = terminal.finish()
         self.assertEqual(code, 127)
-        self.assert_printable(shown.replace(b"\r\n", b"\n").replace(b"\r\x1b[K", b""))
+        self.assert_printable(b"\n".join(screen(shown)))
 
 
 if __name__ == "__main__":

@@ -68,6 +68,7 @@ TEST_F(HostInspectorTest, FindsDirectoriesAndPrograms) {
   EXPECT_THAT(seen.wdir_errors, ElementsAre(0, ENOENT, ENOTDIR));
   EXPECT_THAT(seen.programs, ElementsAre(AnyOf("/usr/bin/sh", "/bin/sh"), "", "", "bin/sh"));
   EXPECT_THAT(seen.missing, ElementsAre("", "program \"no-such-program\": not found in PATH", "", ""));
+  EXPECT_THAT(seen.program_errors, ElementsAre(0, ENOENT, 0, 0));
 }
 
 TEST_F(HostInspectorTest, FindsScriptsLikeTheirInterpreters) {

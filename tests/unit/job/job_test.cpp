@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cerrno>
 #include <csignal>
 #include <functional>
 
@@ -164,6 +165,21 @@ TEST(Job, HostWithoutAnAnswerEndsTheJobBeforeTheStart) {
   EXPECT_EQ(s.job.phase(), Phase::finished);
   EXPECT_EQ(s.job.outcome().exit_code, 125);
   EXPECT_EQ(s.job.outcome().detail, "node1: no agent answered within 30 s");
+}
+
+TEST(Job, EndsBeforeTheStartIfARankCannotStart) {
+  Script s(3);
+  s.job.expect_files();
+  EXPECT_THAT(s.say(HostReady{0}, 0), Contains(Action(PrepareFiles{})));
+  const ExitStatus missing(NotStarted{ENOENT, "cannot execute ./x"});
+  EXPECT_THAT(s.say(StartRefused{{{1, missing, 5}, {2, missing, 5}}}, 1), ElementsAre(Action(FinishHost{0})));
+  EXPECT_EQ(s.job.outcome().cause, Cause::rank_failed);
+  EXPECT_EQ(s.job.outcome().exit_code, 127);
+  EXPECT_EQ(s.job.outcome().first_failure, 1);
+  EXPECT_EQ(s.job.outcome().ranks[2].status, missing);
+  EXPECT_FALSE(s.job.outcome().started_at);
+  s.say(HostClean{0, {}}, 1);
+  EXPECT_EQ(s.job.outcome().ended_at, Script::at(1));
 }
 
 TEST(Job, ReportsUnusableHostsTogether) {

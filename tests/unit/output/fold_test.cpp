@@ -155,14 +155,64 @@ TEST(Fold, LimitsWhatItHolds) {
   for (std::size_t i = 0; i < kMostEntries + 10; ++i) job.feed(0, std::to_string(i));
   EXPECT_THAT(job.shown(), SizeIs(10));
   EXPECT_THAT(job.flushed(), SizeIs(kMostEntries));
-  for (int i = 0; i < 10; ++i) job.feed(0, std::string(60'000, 'x'));
-  EXPECT_THAT(job.shown(), SizeIs(6));
+  Folding large(2);
+  for (int i = 0; i < 30; ++i) large.feed(0, std::string(60'000, 'x'));
+  EXPECT_THAT(large.shown(), SizeIs(13));
+}
+
+TEST(Fold, JoinsFastRanksThatWriteOneAfterAnother) {
+  for (const Fold level : {Fold::exact, Fold::own}) {
+    Folding job(16, level);
+    for (int rank = 0; rank < 16; ++rank) {
+      for (int i = 0; i < 8000; ++i) job.feed(rank, "line " + std::to_string(i));
+    }
+    EXPECT_THAT(job.shown(), SizeIs(8000));
+  }
+}
+
+TEST(Fold, ARankFarAheadWaitsForTheOthers) {
+  Folding job(2);
+  EXPECT_FALSE(job.folder.must_wait(0, job.now));
+  for (std::size_t i = 0; i <= kMostAhead; ++i) job.feed(0, std::to_string(i));
+  EXPECT_TRUE(job.folder.must_wait(0, job.now));
+  EXPECT_FALSE(job.folder.must_wait(1, job.now));
+  job.feed(1, "0");
+  EXPECT_FALSE(job.folder.must_wait(0, job.now));
+  for (int i = 0; i < 20; ++i) job.feed(0, std::string(60'000, 'x'));
+  EXPECT_TRUE(job.folder.must_wait(0, job.now));
+}
+
+TEST(Fold, AWaitIsAPartOfTheDelay) {
+  Folding job(2);
+  for (std::size_t i = 0; i <= kMostAhead; ++i) job.feed(0, std::to_string(i));
+  job.folder.waits(0, job.now);
+  job.wait(200ms);
+  const Time since = job.folder.take_wait(0, job.now);
+  EXPECT_EQ(since, job.now - 200ms);
+  EXPECT_EQ(job.folder.take_wait(0, job.now), job.now);
+  job.folder.feed(0, "late\n", since, 1);
+  job.wait(50ms);
+  EXPECT_THAT(job.shown(), SizeIs(kMostAhead + 2));
+}
+
+TEST(Fold, NoRankWaitsForASilentRankForLong) {
+  Folding job(2);
+  for (const auto pause : {1s, 2s}) {
+    for (std::size_t i = 0; i <= kMostAhead; ++i) job.feed(0, std::to_string(i));
+    EXPECT_TRUE(job.folder.must_wait(0, job.now));
+    job.wait(250ms);
+    for (std::size_t i = 0; i <= kMostAhead; ++i) job.feed(0, std::to_string(i));
+    EXPECT_FALSE(job.folder.must_wait(0, job.now));
+    EXPECT_FALSE(job.folder.must_wait(0, job.now + pause - 1ms));
+    job.folder.flush();
+    job.wait(pause);
+  }
 }
 
 TEST(Fold, StopsForASecondIfItDoesNotPay) {
   Folding job(2);
-  for (std::size_t i = 0; i < kTrialUnits; ++i) job.feed(0, std::to_string(i));
-  EXPECT_THAT(job.shown(), SizeIs(kTrialUnits));
+  for (std::size_t i = 0; i < kMostEntries + kTrialUnits; ++i) job.feed(0, std::to_string(i));
+  EXPECT_THAT(job.shown(), SizeIs(kMostEntries + kTrialUnits));
   EXPECT_FALSE(job.folder.folds(job.now));
   job.feed_all("plain");
   EXPECT_THAT(job.shown(), ElementsAre("[0] plain", "[1] plain"));
@@ -192,21 +242,25 @@ TEST(Fold, ExactComparesBytes) {
   EXPECT_THAT(folded(Fold::exact, [](int rank) { return "rank " + std::to_string(rank); }), SizeIs(3));
 }
 
-TEST(Fold, OwnLeavesOutTheNumbersOfTheRank) {
-  for (const auto& [before, after] : std::map<std::string, std::string>{{"rank ", " starts"},
-                                                                        {"Rank=", ""},
-                                                                        {"[rank", "]: hello"},
-                                                                        {"global_rank: ", ", size 3"},
-                                                                        {"local rank ", ""},
-                                                                        {"device cuda:", ""},
-                                                                        {"pid 400", " runs"},
-                                                                        {"at 0x7f0", "0c0 in f"},
+TEST(Fold, OwnLeavesOutAddressesAndTheTime) {
+  for (const auto& [before, after] : std::map<std::string, std::string>{{"at 0x7f0", "0c0 in f"},
                                                                         {"2026-11-29 12:00:0", ",123 INFO go"},
                                                                         {"I1129 12:00:0", ".123456 go"},
                                                                         {"12:00:0", " go"}}) {
     const auto make = [&](int rank) { return before + std::to_string(rank) + after; };
     EXPECT_THAT(folded(Fold::own, make), ElementsAre("[0,1,2] " + make(0))) << before;
   }
+}
+
+TEST(Fold, OwnShowsTheRangeOfTheNumbersOfTheRank) {
+  for (const std::string line :
+       {"rank # starts", "Rank=#", "[rank#]: hello", "global_rank: #, size 3", "local rank #", "device cuda:#"}) {
+    const auto with = [&](const std::string& number) { return std::string(line).replace(line.find('#'), 1, number); };
+    const auto make = [&](int rank) { return with(std::to_string(rank)); };
+    EXPECT_THAT(folded(Fold::own, make), ElementsAre("[0,1,2] " + with("{0…2}")));
+  }
+  EXPECT_THAT(folded(Fold::own, [](int rank) { return "pid " + std::to_string(4000 + rank) + " runs"; }),
+              ElementsAre("[0,1,2] pid {4000…4002} runs"));
 }
 
 TEST(Fold, OwnAlsoJoinsEqualLinesWithANumberOfOneRank) {
@@ -223,12 +277,28 @@ TEST(Fold, OwnJoinsByTheTextOrByTheKeyButNotByBoth) {
   folding.feed(1, "rank 1 ready");  // the same key
   folding.feed(2, "rank 0 ready");  // the same text
   folding.feed(3, "rank 3 ready");
-  EXPECT_THAT(folding.flushed(), ElementsAre("[0,1,3] rank 0 ready", "[2] rank 0 ready"));
-  folding.feed(0, "rank 0 ready");
-  folding.feed(2, "rank 0 ready");
-  folding.feed(1, "rank 1 ready");
-  folding.feed(3, "rank 0 ready");
-  EXPECT_THAT(folding.flushed(), ElementsAre("[0,2,3] rank 0 ready", "[1] rank 1 ready"));
+  EXPECT_THAT(folding.flushed(), ElementsAre("[0,1,3] rank {0…3} ready", "[2] rank 0 ready"));
+}
+
+TEST(Fold, TheOrderOfTheRanksDoesNotMatter) {
+  const std::vector<std::vector<std::string>> jobs = {
+      {"rank 0 ready", "rank 1 ready", "rank 0 ready", "rank 3 ready", "rank 0 ready"},
+      {"12:00:00 go 0", "12:00:01 go 1", "12:00:02 go 0", "12:00:03 go 0", "12:00:04 go 1"},
+      {"rank 0 is 5", "rank 1 is 5", "rank 2 is 7", "rank 2 is 7", "rank 0 is 7"}};
+  for (const std::vector<std::string>& lines : jobs) {
+    for (const Fold level : {Fold::own, Fold::numbers}) {
+      std::vector<int> order = {0, 1, 2, 3, 4};
+      std::vector<std::string> first;
+      do {
+        Folding job(5, level);
+        for (const int rank : order) job.feed(rank, lines[static_cast<std::size_t>(rank)]);
+        std::vector<std::string> shown = job.flushed();
+        std::ranges::sort(shown);
+        if (first.empty()) first = shown;
+        ASSERT_EQ(shown, first);
+      } while (std::ranges::next_permutation(order).found);
+    }
+  }
 }
 
 TEST(Fold, OwnKeepsOtherNumbers) {
@@ -242,7 +312,7 @@ TEST(Fold, OwnKeepsOtherNumbers) {
   }
   // Rank 1 writes the number of rank 2.
   EXPECT_THAT(folded(Fold::own, [](int rank) { return "rank " + std::to_string(rank == 1 ? 2 : rank); }),
-              ElementsAre("[0,2] rank 0", "[1] rank 2"));
+              ElementsAre("[0,2] rank {0…2}", "[1] rank 2"));
 }
 
 TEST(Fold, OwnLeavesOutTheHostName) {

@@ -133,7 +133,8 @@ std::vector<Message> one_of_each() {
                "no getent",
                {"eth0 10.0.0.1"},
                {"/data/train.py"},
-               {13}},
+               {13},
+               {2}},
       RunCommands{"/usr/bin:/bin", 5000, {"hccn_tool\n-i\n0"}},
       CommandResults{{"ipaddr:10.0.0.1\n", ""}, {0, 127}},
   };

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""sbom.py BUILD VERSION: prints the Debian packages whose headers and libraries are compiled or linked into the programs of
+a build directory, as SPDX 2.3 in JSON."""
+import datetime
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+# Headers of libraries that dlaunch does not contain: dlaunch loads libssh, and dlaunch-pmix links libpmix dynamically.
+DYNAMIC = {"libssh-dev", "libpmix-dev"}
+
+
+def output(*words):
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def used_files(build):
+    """The files outside the project and the build directory that ninja read to make dlaunch."""
+    found = set(re.findall(r"^    (/usr/\S+)$", output("ninja", "-C", build, "-t", "deps"), re.M))
+    found |= set(re.findall(r"(?<=\s)/usr/lib/\S+\.(?:a|so)\b", output("ninja", "-C", build, "-t", "commands", "dlaunch")))
+    found |= {output("g++", f"-print-file-name={name}").strip() for name in ("libstdc++.a", "libgcc.a", "libgcc_eh.a")}
+    return {os.path.normpath(name) for name in found}
+
+
+def packages_of(files):
+    # A path below /usr may be known to dpkg without /usr.
+    asked = sorted(files | {name.removeprefix("/usr") for name in files})
+    told = subprocess.run(["dpkg", "-S", *asked], capture_output=True, text=True, check=False).stdout
+    native = output("dpkg", "--print-architecture").strip()
+    owners = [row.rpartition(": ")[0].split(", ") for row in told.splitlines() if not row.startswith("diversion")]
+    return {owner for row in owners for owner in row if owner.partition(":")[2] in ("", native)}
+
+
+def license_of(package):
+    path = pathlib.Path(f"/usr/share/doc/{package}/copyright")
+    text = path.read_text(errors="replace") if path.exists() else ""
+    found = re.search(r"^Files: \*\n(?:(?!Files:).*\n)*?License: *(\S+)", text, re.M)
+    return f"LicenseRef-{re.sub(r'[^A-Za-z0-9.-]', '-', found[1])}" if found else "NOASSERTION"
+
+
+def entry(package):
+    version, source = output("dpkg-query", "-W", "-f", "${Version}\t${source:Package}", package).split("\t")
+    package = package.partition(":")[0]
+    return {"SPDXID": f"SPDXRef-{re.sub(r'[^A-Za-z0-9.-]', '-', package)}", "name": package, "versionInfo": version,
+            "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": "NOASSERTION",
+            "licenseDeclared": license_of(package), "copyrightText": "NOASSERTION", "sourceInfo": f"Debian source package {source}",
+            "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
+                              "referenceLocator": f"pkg:deb/debian/{package}@{version}"}]}
+
+
+def old_glibc(build):
+    """The glibc of DLAUNCH_GLIBC, which the agent contains."""
+    cache = (pathlib.Path(build) / "CMakeCache.txt").read_text()
+    directory = re.search(r"^DLAUNCH_GLIBC:PATH=(.+)$", cache, re.M)
+    if not directory:
+        return []
+    library = next(pathlib.Path(directory[1]).glob("lib/*/libc-*.so"))
+    return [{**entry("libc6-dev"), "SPDXID": "SPDXRef-glibc", "name": "glibc", "sourceInfo": "Debian 11",
+             "versionInfo": library.stem.partition("-")[2], "externalRefs": []}]
+
+
+def main():
+    build, version = sys.argv[1:]
+    packages = [entry(package) for package in sorted(packages_of(used_files(build)))] + old_glibc(build)
+    licenses = sorted({each["licenseDeclared"] for each in packages} - {"NOASSERTION"})
+    own = {"SPDXID": "SPDXRef-dlaunch", "name": "dlaunch", "versionInfo": version, "downloadLocation": "NOASSERTION",
+           "filesAnalyzed": False, "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0", "copyrightText": "NOASSERTION"}
+    relations = [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-dlaunch"}]
+    for each in packages:
+        kind = "DYNAMIC_LINK" if each["name"] in DYNAMIC else "STATIC_LINK"
+        relations.append({"spdxElementId": "SPDXRef-dlaunch", "relationshipType": kind, "relatedSpdxElement": each["SPDXID"]})
+    created = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), datetime.timezone.utc)
+    name = hashlib.sha256(json.dumps(packages).encode()).hexdigest()[:32]
+    print(json.dumps({"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
+                      "name": f"dlaunch-{version}", "documentNamespace": f"urn:dlaunch:{version}:{name}",
+                      "creationInfo": {"created": created.strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": ["Tool: packaging/sbom.py"]},
+                      "packages": [own, *packages], "relationships": relations,
+                      "hasExtractedLicensingInfos": [{"licenseId": each, "extractedText": "The file copyright of the package"}
+                                                     for each in licenses]}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+#include "launcher/program_check.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "base/environment.h"
+#include "base/shared_texts.h"
+#include "base/text.h"
+#include "launcher/frames.h"
+#include "sys/clock.h"
+#include "wire/archive.h"
+
+namespace dlaunch::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_slash(const std::string& program) { return program.find('/') != std::string::npos; }
+
+}  // namespace
+
+bool ProgramCheck::changes_files() const {
+  const bool has_dirs = !plan_.ranks.empty() && !plan_.ranks.front().dir.empty();
+  return has_dirs || options_.output.files || !error_files(plan_).empty();
+}
+
+/// Whether the program may be in a rank directory: a staged file has the name, or a staged link may lead to the
+/// program.
+bool ProgramCheck::may_be_staged(const std::string& program) const {
+  if (!options_.staged) return false;
+  const fs::path name = fs::path(program).filename();
+  bool found = false;
+  const auto look = [&](const wire::ArchiveItem& item) -> Result<void> {
+    found = found || item.kind == wire::ArchiveItem::Kind::link || fs::path(item.name).filename() == name;
+    return {};
+  };
+  const auto nothing = [](const auto&...) { return Result<void>(); };
+  return !wire::ArchiveReader({look, nothing, nothing}).feed(*options_.staged) || found;
+}
+
+/// Whether only the rank's own directory, which does not exist yet, decides about the program.
+bool ProgramCheck::is_unknown(const plan::Rank& rank, const std::string& path) const {
+  const std::string& program = plan_.app_of(rank).argv.front();
+  const auto in_own_directory = [](const std::string& each) { return !each.starts_with('/'); };
+  if (rank.dir.empty()) return false;
+  if (!has_slash(program) && std::ranges::any_of(split(path, ':'), in_own_directory)) return true;
+  return may_be_staged(program);
+}
+
+std::vector<wire::QueryHost> ProgramCheck::ask(int host) {
+  if (asked_.contains(host) || !changes_files()) return {};
+  const plan::PlannedHost& planned = plan_.host(host);
+  std::map<int, std::string> paths;  // by app
+  std::vector<Asked> questions;
+  for (const int number : planned.ranks) {
+    const plan::Rank& rank = plan_.rank(number);
+    const plan::App& app = plan_.app(rank.app);
+    if (app.argv.empty()) continue;
+    const auto [path, is_new] = paths.try_emplace(rank.app);
+    if (is_new) path->second = search_path(plan::program_environment(app, planned));
+    add(number, path->second, questions);
+  }
+  std::vector<wire::QueryHost> queries;
+  for (const Asked& each : questions) queries.push_back(each.query);
+  asked_.emplace(host, std::deque(questions.begin(), questions.end()));
+  return queries;
+}
+
+void ProgramCheck::add(int number, const std::string& path, std::vector<Asked>& questions) {
+  const plan::Rank& rank = plan_.rank(number);
+  if (is_unknown(rank, path)) return;
+  std::string program = plan_.app_of(rank).argv.front();
+  const std::string& directory = plan::program_directory(plan_.app_of(rank), plan_.host_of(rank));
+  if (!rank.dir.empty() && has_slash(program)) {
+    const std::string place = fs::path(rank.dir + '/' + program).lexically_normal().string();
+    if (!program.starts_with('/')) {
+      if (place.starts_with(rank.dir + '/')) {  // an old file with this name is removed
+        return refuse({number}, ENOENT, std::string(kCannotExecute) + program + " (from " + rank.dir + ")");
+      }
+      program = place;
+    }
+  }
+  auto question = std::ranges::find(questions, path, [](const Asked& each) { return each.query.path; });
+  if (question == questions.end()) {
+    question = questions.insert(questions.end(), Asked{});
+    question->query.path = path;
+    question->query.no_devices = true;
+  }
+  wire::QueryHost& query = question->query;
+  size_t at = 0;
+  while (at < query.programs.size() && (query.programs[at] != program || query.wdirs[at] != directory)) ++at;
+  if (at == query.programs.size()) {
+    query.programs.push_back(std::move(program));
+    query.wdirs.push_back(directory);
+    question->ranks.emplace_back();
+  }
+  question->ranks[at].push_back(number);
+}
+
+std::string ProgramCheck::take(int host, const wire::HostInfo& answer) {
+  const auto asked = asked_.find(host);
+  if (asked == asked_.end() || asked->second.empty()) return {};
+  const Asked question = std::move(asked->second.front());
+  asked->second.pop_front();
+  const size_t programs = question.query.programs.size();
+  if (answer.missing.size() != programs || answer.program_errors.size() != programs ||
+      answer.wdir_errors.size() != programs) {
+    return "protocol error: unexpected reply from the agent";
+  }
+  for (size_t i = 0; i < programs; ++i) {
+    const std::string& directory = question.query.wdirs[i];
+    const auto unusable = static_cast<int>(answer.wdir_errors[i]);
+    if (plan_.rank(question.ranks[i].front()).dir.empty() && unusable != 0) {
+      refuse(question.ranks[i], unusable, std::string(kCannotEnterWorkingDirectory) + directory);
+    } else if (!answer.missing[i].empty()) {
+      refuse(question.ranks[i], static_cast<int>(answer.program_errors[i]), answer.missing[i]);
+    }
+  }
+  return {};
+}
+
+void ProgramCheck::refuse(const std::vector<int>& ranks, int error, const std::string& what) {
+  for (const int rank : ranks) {
+    refused_.emplace(rank, job::RankEnded{rank, ExitStatus(NotStarted{error, what}), sys::wall_ns()});
+  }
+}
+
+bool ProgramCheck::waits() const {
+  return std::ranges::any_of(asked_, [](const auto& each) { return !each.second.empty(); });
+}
+
+std::vector<job::RankEnded> ProgramCheck::refused() const {
+  std::vector<job::RankEnded> ends;
+  if (!options_.policy.abort_on_failure && refused_.size() < plan_.ranks.size()) return ends;
+  for (const auto& [rank, end] : refused_) ends.push_back(end);
+  return ends;
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,20 @@
+// Finds different names of one file: names with symbolic links, and hard links.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlaunch::session {
+
+struct FileIdentity {
+  /// Equal for names of one file: device and inode of the nearest existing directory, and the rest of the path; of an
+  /// existing file, its own device and inode. Empty for a device or FIFO.
+  std::string file;
+  std::string path;  ///< without links; empty if not asked for
+};
+
+/// In the order of the paths. A helper process looks; nullopt if a disk does not respond within 5 s.
+std::optional<std::vector<FileIdentity>> file_identities(const std::vector<std::string>& paths, bool with_paths);
+
+}  // namespace dlaunch::session

@@ -1,0 +1,187 @@
+"""A refused job leaves the old files: the logs and the rank directories of an earlier job."""
+import os
+import shutil
+
+import support
+from hosts_case import HostsCase
+from promises import FILES, LOSES_NOTHING, NAMES_FIRST, STAGING, START, promise
+from support import Case, sh
+
+LOGS = (("--log-dir", "logs"), ("--keep-logs", 1, "--log-dir", "logs"), ("--stdout-file", "out/{rank}"),
+        ("--rank-dir", "dirs/{rank}"), ("--keep-logs", 1, "--log-dir", "logs", "--rank-dir", "logs/work{rank}"),
+        ("--log-dir", "logs", "--rank-dir", "dirs/{rank}", "--error-file", "errors/{rank}"))
+
+
+def contents(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+class OneHost(Case):
+    def setUp(self):
+        super().setUp()
+        for name, text, mode in (("plain", "", 0o644), ("odd", "#!/no/such/interpreter\n", 0o755)):
+            (self.dir / name).write_text(text)
+            (self.dir / name).chmod(mode)
+
+    def assert_told(self, result, code, said):
+        self.assert_exit(result, code)
+        self.assertIn(said, result.stderr.decode())
+
+    def assert_all_stays(self, options, job, code, said):
+        for name in ("logs", "dirs"):
+            shutil.rmtree(self.dir / name, ignore_errors=True)
+        self.assert_exit(self.run_dlaunch("-n", 2, "--oversubscribe", *options, *sh("echo old; echo old > old; cp /bin/true prog")), 0)
+        before = contents(self.dir)
+        result = self.run_dlaunch("-n", 2, "--oversubscribe", *options, *job)
+        self.assert_told(result, code, said)
+        self.assertEqual(contents(self.dir), before)
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES, STAGING))
+    def test_missing_program_changes_no_file(self):
+        for job, code, said in ((["./no-such"], 127, 'program "./no-such": not found on'),
+                                (["no-such-program"], 127, 'program "no-such-program": not found'),
+                                ([self.dir / "plain"], 126, "Permission denied"),
+                                ([self.dir / "odd"], 127, "missing interpreter /no/such/interpreter"),
+                                (["true", ":", "-n", 1, "./no-such"], 127, 'program "./no-such": not found')):
+            for options in LOGS:
+                with self.subTest(job=job, options=options):
+                    self.assert_all_stays(options, job, code, said)
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES))
+    def test_missing_working_directory_changes_no_file(self):
+        for options in LOGS[:3]:
+            with self.subTest(options=options):
+                absolute = [self.dir / option if str(option)[0] in "lo" else option for option in options]
+                self.assert_all_stays(absolute, ["--wdir", self.dir / "nowhere", "true"], 127, "cannot enter the working directory")
+
+    def test_program_of_an_earlier_job_in_the_rank_directory_is_missing(self):
+        self.assert_all_stays(("--rank-dir", "dirs/{rank}"), ["./prog"], 127, "use --stage to copy the program")
+
+    def test_program_in_a_rank_directory_is_found(self):
+        (self.dir / "bin").mkdir()
+        (self.dir / "bin" / "prog").write_text("#!/bin/sh\necho ran\n")
+        (self.dir / "bin" / "prog").chmod(0o755)
+        (self.dir / "alias").symlink_to(self.dir)
+        (self.dir / "link").mkdir()
+        (self.dir / "link" / "tools").symlink_to(self.dir / "bin")
+        for name in ("./bin/prog", "../../bin/prog", self.dir / "dirs/0/bin/prog", self.dir / "alias/dirs/0/bin/prog", "link/tools/prog"):
+            with self.subTest(name):
+                self.assertEqual(self.assert_succeeds("-n", 1, "--rank-dir", "dirs/{rank}", "--stage", "bin,link", name), b"ran\n")
+
+    def test_job_that_runs_without_a_missing_program_changes_its_files(self):
+        options = ("--log-dir", "logs", "--on-failure", "continue")
+        result = self.run_dlaunch(*options, "-n", 1, "echo", "ran", ":", "-n", 1, "./no-such")
+        self.assert_told(result, 127, 'program "./no-such": not found')
+        self.assertEqual((self.dir / "logs/1/rank.0/stdout").read_text(), "ran\n")
+
+
+class Names(Case):
+    """Names of one file, also through links."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("real", "conf"):
+            (self.dir / name).mkdir()
+        (self.dir / "real" / "x").write_text("old")
+        (self.dir / "conf" / "a").write_text("a")
+        (self.dir / "alias").symlink_to("real")
+        (self.dir / "dangling").symlink_to("real/new")
+        (self.dir / "hf").write_text("localhost slots=2\n")
+        (self.dir / "ef").write_text("A=1\n")
+        (self.dir / "rf").write_text("rank 0=localhost slot=0\n")
+        (self.dir / "c.toml").write_text("grace = 3\n")
+        (self.dir / "prog").write_text("#!/bin/sh\n")
+        (self.dir / "prog").chmod(0o755)
+        os.link(self.dir / "hf", self.dir / "hard")
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES, STAGING))
+    def test_two_names_of_one_file_are_rejected(self):
+        before = contents(self.dir)
+        for args in (("--stdout-file", "real/x", "--report", "alias/x"), ("--stdout-file", "real/new", "--report", "alias/new"),
+                     ("--stdout-file", "real/a/b", "--report", "alias/a/b"), ("--stdout-file", "real/new", "--report", "dangling"),
+                     ("--stdout-file", "real/x", "--stderr-file", "alias/x"), ("--junit", "real/x", "--report-pid", "alias/x"),
+                     ("--error-file", "real/x", "--report", "alias/x"), ("--log-dir", "real", "--report", "alias/1/rank.0/stdout"),
+                     ("--hostfile", "hf", "--report", "hf"), ("--hostfile", "hf", "--stdout-file", "hard"),
+                     ("--env-file", "ef", "--report", "ef"), ("--rankfile", "rf", "--report", "rf"),
+                     ("--config", "c.toml", "--report", "c.toml"),
+                     ("--rank-dir", "r{rank}", "--stage", "prog", "--stdout-file", "prog")):
+            with self.subTest(args=args):
+                result = self.run_dlaunch(*args, "-n", 1, "true")
+                self.assert_exit(result, 2)
+                self.assertRegex(result.stderr, b"conflicts with .*: (both write|the job reads)")
+                self.assertEqual(contents(self.dir), before)
+        result = self.run_dlaunch("--report", "prog", "-n", 1, "./prog")
+        self.assert_exit(result, 2)
+        self.assertEqual(contents(self.dir), before)
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES, STAGING))
+    def test_file_below_a_link_to_a_directory_that_the_start_changes_is_rejected(self):
+        for options, names in ((("--rank-dir", "real/r{rank}"), ("--report", "--stdout-file", "--error-file", "--junit")),
+                               (("--keep-logs", 1, "--log-dir", "real/logs"), ("--report", "--error-file", "--report-pid"))):
+            self.assert_exit(self.run_dlaunch(*options, "-n", 1, *sh("echo old > old")), 0)
+            (self.dir / "old").unlink(missing_ok=True)
+            before = contents(self.dir)
+            for name in names:
+                for below in ("r0/x", "logs/x", "logs.1/x"):
+                    if below.startswith("r0") == (options[0] == "--rank-dir"):
+                        with self.subTest(options=options, name=name, below=below):
+                            result = self.run_dlaunch(*options, name, f"alias/{below}", "-n", 1, "true")
+                            self.assert_exit(result, 2)
+                            self.assertRegex(result.stderr, b"conflicts with .*: the start of the job re(moves|names)")
+                            self.assertEqual(contents(self.dir), before)
+
+    def test_files_with_other_names_are_written(self):
+        for args in (("--stdout-file", "real/x", "--stderr-file", "real/x"), ("--stdout-file", "alias/y", "--report", "real/z"),
+                     ("--stdout-file", "/dev/null", "--stderr-file", "/dev/null"), ("--rank-dir", "r{rank}", "--stage", "conf", "--stdout-file", "conf/b"),
+                     ("--hostfile", "hf", "--report", "real/report"),
+                     ("--rank-dir", "real/r{rank}", "--stdout-file", "real/r{rank}/out"), ("--rank-dir", "alias/q{rank}", "--report", "real/q"),
+                     ("--keep-logs", 1, "--log-dir", "real/logs", "--report", "alias/logs.x")):
+            with self.subTest(args=args):
+                self.assert_exit(self.run_dlaunch(*args, "-n", 1, "true"), 0)
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=STAGING)
+    def test_staged_file_in_place_of_an_error_file_is_rejected(self):
+        options = ("-n", 2, "--oversubscribe", "--rank-dir", "r{rank}")
+        self.assert_exit(self.run_dlaunch(*options, *sh("echo old > old")), 0)
+        before = contents(self.dir)
+        for name in ("r{rank}/conf/a", "r{rank}/conf/a/b"):
+            with self.subTest(name):
+                result = self.run_dlaunch(*options, "--stage", "conf", "--error-file", name, "true")
+                self.assert_exit(result, 2)
+                self.assertIn(b"--stage: conf/a: dlaunch writes a file with this name", result.stderr)
+                self.assertEqual(contents(self.dir), before)
+
+    @promise(LOSES_NOTHING, mode=STAGING)
+    def test_file_of_the_kernel_is_staged_with_its_bytes(self):
+        result = self.run_dlaunch("--rank-dir", "r{rank}", "--stage", "/proc/version,/sys/kernel/mm/transparent_hugepage/enabled", "-n", 1, "true")
+        self.assert_exit(result, 0)
+        for name in ("/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled"):
+            with open(name, "rb") as file:
+                self.assertEqual((self.dir / "r0" / os.path.basename(name)).read_bytes(), file.read())
+
+    @promise(LOSES_NOTHING, mode=STAGING)
+    def test_full_disk_during_staging_is_told_with_the_removed_files(self):
+        disk = self.mount_small_disk()
+        (self.dir / "large").write_bytes(os.urandom(32 << 20))
+        options = ("--rank-dir", disk / "r{rank}", "-n", 1)
+        self.assert_exit(self.run_dlaunch(*options, *sh("echo old > old")), 0)
+        result = self.run_dlaunch(*options, "--stage", "large", "true")
+        self.assert_exit(result, 125)
+        self.assertIn(b"No space left on device; the files of earlier jobs in the rank directories of this host were removed", result.stderr)
+
+
+class SeveralHosts(HostsCase):
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES, STAGING))
+    def test_program_that_is_missing_on_one_host_changes_no_file(self):
+        options = ("-H", "node1,node2", "-wdir", "/root", "--log-dir", self.dir / "logs", "--rank-dir", "run/{rank}")
+        self.assert_exit(self.run_dlaunch(*options, *sh("echo old; touch old")), 0)
+        before = contents(self.dir / "logs")
+        self.host(1).sh("cp /bin/true /root/prog")
+        result = self.run_dlaunch(*options, "/root/prog")
+        self.assert_told(result, 127, 'program "/root/prog": not found on node2')
+        self.assertEqual(contents(self.dir / "logs"), before)
+        self.assertEqual([self.host(n + 1).sh(f"ls /root/run/{n}") for n in range(2)], ["old\n"] * 2)
+
+
+if __name__ == "__main__":
+    support.main()
