@@ -24,10 +24,11 @@ tl::unexpected<Error> hwloc_failed(const char* step) {
 /// Discovers only threads, cores, sockets and NUMA nodes: no caches and no I/O. The x86 component is off: it moves this
 /// process from CPU to CPU for data that Linux reports anyway.
 bool keep_discovery_short(hwloc_topology* topology, unsigned long which) {
+  // Fails without this component, on all other machine types.
+  hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   return hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE) == 0 &&
          hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
          hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
-         hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86") == 0 &&
          hwloc_topology_set_flags(topology, which | HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM |
                                                 HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
                                                 HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS) == 0;

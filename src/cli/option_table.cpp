@@ -193,7 +193,8 @@ constexpr OptionSpec kOptions[] = {
      .preference = true,
      .help = "run the agent installed as FILE on each host; do not copy an agent to the hosts",
      .set_job = set_agent_path,
-     .more = "agent= in a hostfile sets the path for one host."},
+     .more = "{machine} in FILE becomes the machine type of the host, as printed by uname -m. agent= in a hostfile sets "
+             "the path for one host."},
     {.names = "ssh-port", .takes = Arity::value, .value_name = "PORT", .section = Section::connections,
      .preference = true, .standard = "from the ssh configuration",
      .help = "connect to this port of the hosts' sshd",

@@ -73,11 +73,11 @@ class StarterByStdin : public AgentStarter {
   StarterByStdin(Request request, OnErrors on_errors)
       : request_(std::move(request)),
         on_errors_(std::move(on_errors)),
-        answers_(request_.nonce, transport::agent_image().machine, request_.names()) {}
+        answers_(request_.nonce, transport::agent_machines(), request_.names()) {}
 
   Result<void> begin(transport::RunningCommands& processes) override {
     const std::string script =
-        transport::bootstrap_script(transport::agent_image(), request_.nonce, request_.hosts.front().reach.agent,
+        transport::bootstrap_script(transport::agent_images(), request_.nonce, request_.hosts.front().reach.agent,
                                     transport::kPieceLimit, request_.how.own_name);
     const std::string line = transport::group_command(request_.how.command, request_.hosts) + kTask;
     auto started =
@@ -176,7 +176,7 @@ class StarterByStdin : public AgentStarter {
     const bool all = !answers_.any(Answers::State::silent) || now - first_answer_ > kTogether;
     if (!all || sent_agent_ || !answers_.any(Answers::State::asks)) return;
     sent_agent_ = true;
-    send(transport::agent_image().bytes);
+    send(transport::all_agents());
     send(contact_);
   }
 
@@ -228,14 +228,14 @@ class StarterByFiles : public AgentStarter {
     for (const plan::Host& host : request_.hosts) names += host.name + '\n';
     TRY(files_->write("names", names));
     return files_->write("script",
-                         transport::bootstrap_script(transport::agent_image(), request_.nonce,
+                         transport::bootstrap_script(transport::agent_images(), request_.nonce,
                                                      request_.hosts.front().reach.agent, transport::kPieceLimit, "$1"));
   }
 
   /// All hosts read the same bytes; hosts with the agent stop at the first contact.
   Result<void> send_contact(const std::string& line, transport::RunningCommands& processes) override {
     connect_by_ = Clock::now() + kTasksComeLimit;
-    TRY(files_->write("data", line + std::string(transport::agent_image().bytes) + line));
+    TRY(files_->write("data", line + transport::all_agents() + line));
     const DialIn& how = request_.how;
     const std::string task =
         " /bin/sh -c " + shell_quote(task_script(how.own_name)) + ' ' + shell_quote(files_->path());
@@ -334,7 +334,7 @@ class StarterByFiles : public AgentStarter {
 
   /// Reads only complete lines.
   void read_answers() {
-    answers_.emplace(request_.nonce, transport::agent_image().machine, request_.names());
+    answers_.emplace(request_.nonce, transport::agent_machines(), request_.names());
     for (const plan::Host& host : request_.hosts) {
       const std::string text = files_->read("said." + host.name);
       answers_->feed(text.substr(0, text.rfind('\n') + 1));

@@ -5,9 +5,10 @@
 
 namespace dlaunch::dialback {
 
-Answers::Answers(const std::string& nonce, const std::string& machine, const std::vector<std::string>& names)
+Answers::Answers(const std::string& nonce, const std::vector<std::string>& machines,
+                 const std::vector<std::string>& names)
     : mark_("dlaunch:" + nonce + ' ') {
-  for (const std::string& name : names) hosts_.emplace(name, Answering{transport::Bootstrap(nonce, machine)});
+  for (const std::string& name : names) hosts_.emplace(name, Answering{transport::Bootstrap(nonce, machines)});
 }
 
 void Answers::feed(std::string_view bytes) {

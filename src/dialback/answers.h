@@ -15,7 +15,7 @@ class Answers {
  public:
   enum class State { silent, asks, ready, failed };  ///< asks: requests the bytes of the agent
 
-  Answers(const std::string& nonce, const std::string& machine, const std::vector<std::string>& names);
+  Answers(const std::string& nonce, const std::vector<std::string>& machines, const std::vector<std::string>& names);
 
   /// Accepts any bytes. Skips lines longer than kMaxAnswer and lines that are not answers of these hosts. The result
   /// does not depend on the chunk sizes.

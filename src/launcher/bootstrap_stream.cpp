@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -48,8 +49,8 @@ class BootstrapStream::Impl : public std::enable_shared_from_this<BootstrapStrea
   Impl(asio::io_context& io, sys::Fd stream, const std::string& agent_path, Handlers handlers, const std::string& nonce)
       : stream_(io),
         handlers_(std::move(handlers)),
-        bootstrap_(nonce, transport::agent_image().machine),
-        script_(transport::bootstrap_script(transport::agent_image(), nonce, agent_path)),
+        bootstrap_(nonce, transport::agent_machines()),
+        script_(transport::bootstrap_script(transport::agent_images(), nonce, agent_path)),
         to_send_(script_) {
     sys::set_nonblocking(stream.get());
     stream_.assign(stream.release());
@@ -90,7 +91,8 @@ class BootstrapStream::Impl : public std::enable_shared_from_this<BootstrapStrea
       case Next::frames:
         return finish();
       case Next::upload:
-        to_send_ = transport::agent_image().bytes;
+        to_send_ =
+            std::ranges::find(transport::agent_images(), bootstrap_.machine(), &transport::AgentImage::machine)->bytes;
         write();
         return wait_readable();
     }

@@ -13,9 +13,9 @@ namespace {
 
 using std::string_view;
 
-constexpr std::array<string_view, 8> kRuntime = {"libc.so.6",     "libm.so.6",           "libpthread.so.0",
-                                                 "libdl.so.2",    "librt.so.1",          "libstdc++.so.6",
-                                                 "libgcc_s.so.1", "ld-linux-x86-64.so.2"};
+constexpr std::array<string_view, 9> kRuntime = {
+    "libc.so.6",      "libm.so.6",     "libpthread.so.0",      "libdl.so.2",           "librt.so.1",
+    "libstdc++.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"};
 constexpr std::array<string_view, 9> kMpich = {"libmpich.so",  "libmpichcxx.so",  "libmpichfort.so",
                                                "libmpi.so.12", "libmpicxx.so.12", "libmpifort.so.12",
                                                "libpmi.so",    "libpmi2.so",      "libpmi_simple.so"};

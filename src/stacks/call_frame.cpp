@@ -99,7 +99,7 @@ std::optional<CallFrame> UnwindTable::row_at(const ReadMemory& read, std::uint64
 Caller caller_of(const ReadMemory& read, const CallFrame& row, const Registers& frame) {
   Caller caller;
   caller.by_signal = row.by_signal;
-  if (row.rules[Registers::kReturnAddress].kind == RegisterRule::Kind::undefined) {
+  if (row.rules[Registers::kReturnColumn].kind == RegisterRule::Kind::undefined) {
     caller.kind = Caller::Kind::outermost;
     return caller;
   }
@@ -116,7 +116,11 @@ Caller caller_of(const ReadMemory& read, const CallFrame& row, const Registers& 
   }
   const RegisterRule& stack_pointer = row.rules[Registers::kStackPointer];
   if (stack_pointer.kind == RegisterRule::Kind::same) caller.registers[Registers::kStackPointer] = address;
-  if (caller.registers[Registers::kReturnAddress]) caller.kind = Caller::Kind::found;
+  auto& pc = caller.registers[Registers::kReturnAddress] = caller.registers[Registers::kReturnColumn];
+#ifdef __aarch64__
+  if (pc) *pc &= (1ull << 48) - 1;  // removes the signature of pointer authentication
+#endif
+  if (pc) caller.kind = Caller::Kind::found;
   return caller;
 }
 
@@ -201,8 +205,8 @@ std::optional<Common> common_at(const ReadMemory& read, std::uint64_t address, s
   const std::string_view letters = bytes.text();
   common.code_align = bytes.unsigned_leb();
   common.data_align = bytes.signed_leb();
-  const std::uint64_t return_address = version == 1 ? bytes.fixed<std::uint8_t>() : bytes.unsigned_leb();
-  if ((version != 1 && version != 3) || return_address != Registers::kReturnAddress) return std::nullopt;
+  const std::uint64_t return_column = version == 1 ? bytes.fixed<std::uint8_t>() : bytes.unsigned_leb();
+  if ((version != 1 && version != 3) || return_column != Registers::kReturnColumn) return std::nullopt;
   common.augmented = letters.starts_with('z');
   if (!common.augmented && !letters.empty()) return std::nullopt;
   if (common.augmented) {
@@ -221,7 +225,10 @@ class Rows {
  public:
   Rows(const Common& common, std::uint64_t start, std::uint64_t pc) : common_(common), location_(start), pc_(pc) {
     frame_.by_signal = common.by_signal;
-    frame_.rules[Registers::kReturnAddress].kind = RegisterRule::Kind::undefined;
+    // A function that does not call others leaves the return address in the link register.
+    if constexpr (Registers::kReturnColumn == Registers::kReturnAddress) {
+      frame_.rules[Registers::kReturnColumn].kind = RegisterRule::Kind::undefined;
+    }
   }
 
   bool run(std::string_view instructions, std::uint64_t address) {
@@ -327,6 +334,7 @@ class Rows {
   bool rule(std::uint8_t code, DwarfBytes& bytes) {
     if (code == 0x0a) return remember();  // remember_state
     if (code == 0x0b) return recall();    // restore_state
+    if (code == 0x2d) return true;        // AARCH64_negate_ra_state: caller_of() removes each signature
     if (code == 0x2e) {                   // GNU_args_size
       bytes.unsigned_leb();
       return true;

@@ -17,11 +17,21 @@ namespace dlaunch::stacks {
 
 struct CallFrame;
 
-/// The registers of a frame, by DWARF's numbers for x86-64. An unknown register is empty.
+/// The registers of a frame, by DWARF's numbers for the machine type. An unknown register is empty.
 struct Registers {
+#ifdef __aarch64__
+  static constexpr std::size_t kStackPointer = 31;
+  static constexpr std::size_t kReturnColumn = 30;   ///< link register
+  static constexpr std::size_t kReturnAddress = 32;  ///< instruction pointer of the frame, without a DWARF number
+  static constexpr std::size_t kCount = 33;
+  static constexpr std::array<std::size_t, 11> kPreserved = {19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29};
+#else
   static constexpr std::size_t kStackPointer = 7;
+  static constexpr std::size_t kReturnColumn = 16;   ///< the column of the tables for the caller's instruction pointer
   static constexpr std::size_t kReturnAddress = 16;  ///< instruction pointer of the frame
   static constexpr std::size_t kCount = 17;
+  static constexpr std::array<std::size_t, 6> kPreserved = {3, 6, 12, 13, 14, 15};  ///< rbx, rbp, r12 to r15
+#endif
   std::array<std::optional<std::uint64_t>, kCount> values = {};
 
   std::optional<std::uint64_t>& operator[](std::size_t i) { return values.at(i); }

@@ -13,6 +13,7 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <iterator>
 #include <utility>
 
 #include "base/digest.h"
@@ -62,6 +63,19 @@ std::optional<Registers> registers_of(pid_t tid) {
       raw.rax, raw.rdx, raw.rcx, raw.rbx, raw.rsi, raw.rdi, raw.rbp, raw.rsp, raw.r8,
       raw.r9,  raw.r10, raw.r11, raw.r12, raw.r13, raw.r14, raw.r15, raw.rip};
   for (std::size_t i = 0; i < values.size(); ++i) registers[i] = values.at(i);
+  return registers;
+}
+#elif defined(__aarch64__)
+/// x0 to x30, then the stack pointer (DWARF for the Arm 64-bit Architecture, section 4.1). The kernel cannot repeat an
+/// interrupted call: x0 has the result instead of the first argument.
+std::optional<Registers> registers_of(pid_t tid) {
+  user_regs_struct raw{};
+  iovec into{&raw, sizeof raw};
+  if (::ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &into) != 0) return std::nullopt;
+  Registers registers;
+  std::copy(std::begin(raw.regs), std::end(raw.regs), registers.values.begin());
+  registers[Registers::kStackPointer] = raw.sp;
+  registers[Registers::kReturnAddress] = raw.pc;
   return registers;
 }
 #else
@@ -203,8 +217,6 @@ constexpr std::uint64_t kHashedStack = 16u << 10;
 constexpr std::array<string_view, 4> kBeforeMain = {"__libc_start_main", "__libc_start_call_main", "_start",
                                                     "__libc_start_main_impl"};
 
-constexpr std::array<std::size_t, 6> kKeptRegisters = {3, 6, 12, 13, 14, 15};  // rbx, rbp, r12 to r15
-
 struct Place {
   std::uint64_t pc = 0;  // an address in the instruction of the frame
   Registers registers = {};
@@ -229,7 +241,9 @@ class Walk {
       if (caller.kind != Caller::Kind::found) return false;
       const auto stack = registers[Registers::kStackPointer];
       const auto above = caller.registers[Registers::kStackPointer];
-      if (!above || (stack && *above <= *stack && !caller.by_signal)) return false;  // an endless loop
+      // An endless loop. With a link register, a function that does not call others may not use the stack.
+      const bool loops = stack && above && (called ? *above <= *stack : *above < *stack) && !caller.by_signal;
+      if (!above || loops) return false;
       registers = caller.registers;
       called = !caller.by_signal;
     }
@@ -245,7 +259,7 @@ class Walk {
   /// Hash of the registers that a call preserves, and of the stack above the pointer.
   std::uint64_t hash_of(const Place& place) const {
     Fnv1a hash;
-    for (const std::size_t kept : kKeptRegisters) hash.add(place.registers[kept].value_or(0));
+    for (const std::size_t kept : Registers::kPreserved) hash.add(place.registers[kept].value_or(0));
     const std::uint64_t from = place.registers[Registers::kStackPointer].value_or(0);
     for (std::uint64_t offset = 0; offset < kHashedStack; offset += 8) {
       const auto word = value_at<std::uint64_t>(read_, from + offset);

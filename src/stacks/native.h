@@ -47,8 +47,8 @@ struct ThreadState {
 std::string copy_stack(const ReadMemory& read, std::uint64_t stack_pointer);
 
 /// Stops the thread (ptrace), copies registers and stack, and continues the thread. A signal that came meanwhile is
-/// delivered. A system call that the stop has interrupted is repeated, unless a signal handler runs. nullopt: not
-/// permitted, or too slow.
+/// delivered. A system call that the stop has interrupted is repeated, unless a signal handler runs; on arm64, the call
+/// returns EINTR. nullopt: not permitted, or too slow.
 std::optional<ThreadState> stop_and_copy(pid_t tid, const ReadMemory& read, Time deadline);
 
 /// The counters of a thread that waits in a system call without a CPU. The kernel counts each loss of the CPU before it

@@ -1,9 +1,3 @@
         .section .rodata
-        .balign 16
-        .globl kDlaunchAgentBegin
-kDlaunchAgentBegin:
-        .incbin DLAUNCH_AGENT_FILE
-        .globl kDlaunchAgentEnd
-kDlaunchAgentEnd:
-        .byte 0
+#include "agent_bytes.inc"
         .section .note.GNU-stack,"",@progbits

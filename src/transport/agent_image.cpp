@@ -1,15 +1,22 @@
 #include "transport/bootstrap.h"
 
-extern "C" const char kDlaunchAgentBegin[];
-extern "C" const char kDlaunchAgentEnd[];
-
 namespace dlaunch::transport {
 
-AgentImage agent_image() {
-  return {{kDlaunchAgentBegin, static_cast<size_t>(kDlaunchAgentEnd - kDlaunchAgentBegin)},
-          DLAUNCH_AGENT_HASH,
-          DLAUNCH_AGENT_MACHINE,
-          DLAUNCH_AGENT_CHECKSUM};
+const std::vector<AgentImage>& agent_images() {
+  static const std::vector<AgentImage> images = {DLAUNCH_AGENTS};
+  return images;
+}
+
+std::vector<std::string> agent_machines() {
+  std::vector<std::string> machines;
+  for (const AgentImage& image : agent_images()) machines.push_back(image.machine);
+  return machines;
+}
+
+std::string all_agents() {
+  std::string bytes;
+  for (const AgentImage& image : agent_images()) bytes += image.bytes;
+  return bytes;
 }
 
 }  // namespace dlaunch::transport

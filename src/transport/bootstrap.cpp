@@ -13,14 +13,15 @@ namespace {
 /// - Few processes, because each process slows down a start of many agents on few processors. No here-documents,
 ///   because some shells write them to a disk. For an agent in the cache, the script only runs ls.
 ///
-/// Variables: $n nonce, $h hash, $k checksum, $s size, $w machine, $p agent path, $o prefix of answers, $@ arguments of
-/// the agent, $e newline, $i seconds.
+/// Variables: $n nonce, $p agent path, $o prefix of answers, $@ arguments of the agent, $e newline, $i seconds. For the
+/// machine type $m: $h hash, $k checksum, $s size, $y and $z size of the agents before and after this agent.
 ///
 /// Machine type:
-/// - If the machine type is not $w, the script still requests the agent, and the launcher refuses with the reason.
+/// - Without an agent for the machine type, the script still requests the agent, and the launcher refuses with the
+///   reason.
 /// - The type is checked before the cache, because a shared home may contain an agent for another machine type.
-/// - Reading /proc/sys/kernel/arch (since Linux 6.1) avoids a process for `uname`. If it differs from $w, `uname -m`
-///   decides, because an emulator changes only uname.
+/// - Reading /proc/sys/kernel/arch (since Linux 6.1) avoids a process for `uname`. Without an agent for this type,
+///   `uname -m` decides, because an emulator changes only uname.
 ///
 /// Trust: only this user and root can write or replace the executed file.
 /// - The file and each directory above, up to the home, belong to this user or root. Other users cannot write to these
@@ -84,17 +85,21 @@ made() {
   why="cannot create $1 (check for a read-only, full or missing home)"
   real "$1" && d=$r && trusted "$d"
 }
+taken() {
+  x=0
+  while [ "$1" -gt 0 ]; do
+    [ "$1" -gt 65536 ] && x=65536 || x=$1
+    eval "$l head -c $x" || return
+    set -- $(($1 - x))
+  done
+}
 placed() { made "$1" && c=$d/dlaunch && made "$c/$h" && a=$d/dlaunch-agent; }
 arrived() {
   t=$d/new.$n${o% }
   [ -z "$o" ] || { read -r x; read -r x; x=; }
   say need "$m"
   case $(timeout --version 2>/dev/null) in *coreutils*) l="timeout $i" ;; *) l= ;; esac
-  (umask 077; while [ "$s" -gt 0 ]; do
-    [ "$s" -gt 65536 ] && x=65536 || x=$s
-    eval "$l head -c $x" || exit
-    s=$((s - x))
-  done >"$t") 2>/dev/null
+  (umask 077; taken "$y" >/dev/null && taken "$s" >"$t" && taken "$z" >/dev/null) 2>/dev/null
   x=$?
   [ "$x" = 0 ] || rm -f "$t"
   case $x in
@@ -115,11 +120,12 @@ arrived() {
 }
 m=
 { read -r m </proc/sys/kernel/arch; } 2>/dev/null
-[ "$m" = "$w" ] || m=$(uname -m)
+agent "$m" || { m=$(uname -m); agent "$m"; }
 if [ -n "$p" ]; then
-  a=$p
+  a=$p x='{machine}'
+  case $p in *"$x"*) a=${p%%"$x"*}$m${p#*"$x"} ;; esac
   [ -x "$a" ] || die "agent not found or not executable: $a"
-elif [ "$m" != "$w" ]; then
+elif [ -z "$h" ]; then
   say need "$m"
   exit 1
 else
@@ -143,15 +149,33 @@ exec "$a" "$@"
 }
 )sh";
 
+/// A function of the shell: sets the variables of the agent for a machine type.
+std::string choice_of(const std::vector<AgentImage>& images, bool receives_all) {
+  size_t before = 0;
+  size_t after = 0;
+  if (receives_all) {
+    for (const AgentImage& image : images) after += image.bytes.size();
+  }
+  std::string text = "agent() { case $1 in\n";
+  for (const AgentImage& image : images) {
+    const size_t size = image.bytes.size();
+    if (receives_all) after -= size;
+    text += image.machine + ") h=" + image.hash + " k=" + shell_quote(image.checksum) + " s=" + std::to_string(size) +
+            " y=" + std::to_string(before) + " z=" + std::to_string(after) + " ;;\n";
+    if (receives_all) before += size;
+  }
+  return text + "*) h= ; return 1 ;;\nesac; }\n";
+}
+
 }  // namespace
 
-std::string bootstrap_script(const AgentImage& image, const std::string& nonce, const std::string& agent_path,
-                             std::chrono::seconds piece_limit, const std::string& dial_in) {
+std::string bootstrap_script(const std::vector<AgentImage>& images, const std::string& nonce,
+                             const std::string& agent_path, std::chrono::seconds piece_limit,
+                             const std::string& dial_in) {
   std::string arguments = "o=\n";
   if (!dial_in.empty()) arguments = "set -- --dial " + nonce + " \"" + dial_in + "\"\no=\"$3 \"\n";
-  return "n=" + nonce + " i=" + std::to_string(piece_limit.count()) + " h=" + image.hash +
-         " k=" + shell_quote(image.checksum) + " s=" + std::to_string(image.bytes.size()) + " w=" + image.machine +
-         " p=" + shell_quote(agent_path) + '\n' + arguments + std::string(kScript);
+  return "n=" + nonce + " i=" + std::to_string(piece_limit.count()) + " p=" + shell_quote(agent_path) + '\n' +
+         choice_of(images, !dial_in.empty()) + arguments + std::string(kScript);
 }
 
 Bootstrap::Next Bootstrap::feed(std::string_view bytes) {
@@ -199,9 +223,10 @@ Bootstrap::Next Bootstrap::take_answer(std::string_view line) {
   if (word == "fail") return fail(std::string(operand));
   if (word == "ready") return Next::frames;
   if (word != "need" || std::exchange(requested_, true)) return fail("protocol error: unexpected reply from the shell");
-  if (operand != machine_) {
-    return fail("not supported: machine type " + std::string(operand) + ": the agent in this dlaunch is for " +
-                machine_ + "; install dlaunch-agent on the host and set --agent-path");
+  machine_ = operand;
+  if (std::ranges::find(machines_, machine_) == machines_.end()) {
+    return fail("not supported: machine type " + machine_ + ": this dlaunch has agents for " + fold_names(machines_) +
+                "; install dlaunch-agent on the host and set --agent-path");
   }
   return Next::upload;
 }

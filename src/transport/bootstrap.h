@@ -4,7 +4,7 @@
 // and stores the file.
 //
 //   launcher: the script                     host: …noise of rc files… "dlaunch:NONCE need x86_64"
-//   launcher: the agent's bytes              host: "dlaunch:NONCE ready x86_64", then frames
+//   launcher: the agent for x86_64           host: "dlaunch:NONCE ready x86_64", then frames
 //   or                                       host: "dlaunch:NONCE fail WHAT"
 //
 // Each side waits for the other, so a shell that reads ahead cannot take bytes meant for the agent.
@@ -13,6 +13,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dlaunch::transport {
 
@@ -30,29 +31,37 @@ struct AgentImage {
   std::string checksum;  ///< output of cksum for a file on its stdin
 };
 
-/// The agent inside this program.
-AgentImage agent_image();
+/// The agents inside this program, one for each machine type. The first agent is for this machine.
+const std::vector<AgentImage>& agent_images();
+inline const AgentImage& agent_image() { return agent_images().front(); }
+std::vector<std::string> agent_machines();
+/// The bytes of all agents, for hosts that receive the same bytes: each host skips the other agents.
+std::string all_agents();
 
 /// The time limit on the host for each 64 KiB of the agent, if GNU timeout(1) is installed.
 inline constexpr std::chrono::seconds kPieceLimit{30};
 
 /// `nonce`: letters and digits, not part of any other output. `agent_path`: an agent on the host; empty: the cache.
 /// `dial_in`: not empty if the agent connects to the launcher (agent/dial_in.h); each answer then starts with this host
-/// name, expanded by the script's shell. Empty: the link uses the script's own stream.
-std::string bootstrap_script(const AgentImage& image, const std::string& nonce, const std::string& agent_path,
-                             std::chrono::seconds piece_limit = kPieceLimit, const std::string& dial_in = {});
+/// name, expanded by the script's shell, and the host receives all agents. Empty: the link uses the script's own
+/// stream, and the host receives the agent for machine().
+std::string bootstrap_script(const std::vector<AgentImage>& images, const std::string& nonce,
+                             const std::string& agent_path, std::chrono::seconds piece_limit = kPieceLimit,
+                             const std::string& dial_in = {});
 
 class Bootstrap {
  public:
   enum class Next { wait, upload, frames, failed };
 
-  Bootstrap(std::string nonce, std::string machine)
-      : mark_("dlaunch:" + std::move(nonce) + ' '), machine_(std::move(machine)) {}
+  /// `machines`: the types that an agent exists for.
+  Bootstrap(std::string nonce, std::vector<std::string> machines)
+      : mark_("dlaunch:" + std::move(nonce) + ' '), machines_(std::move(machines)) {}
 
   /// Accepts any bytes from the host. Memory is bounded by kKeptNoise and kMaxAnswer; the cost does not depend on the
   /// chunk sizes. After `frames`, rest() returns the start of the frames.
   Next feed(std::string_view bytes);
 
+  const std::string& machine() const { return machine_; }  ///< after `upload`: the host's machine type
   const std::string& rest() const { return buffer_; }
   const std::string& why() const { return why_; }      ///< after `failed`
   const std::string& noise() const { return noise_; }  ///< the output before the marks
@@ -65,7 +74,8 @@ class Bootstrap {
   Next fail(std::string why);
 
   const std::string mark_;
-  const std::string machine_;
+  const std::vector<std::string> machines_;
+  std::string machine_;
   std::string buffer_;
   bool in_answer_ = false;  // buffer_ starts after a mark
   size_t searched_ = 0;     // bytes of the answer without a newline

@@ -26,7 +26,7 @@ struct Heard {
 };
 
 Heard hear(std::string_view bytes, size_t piece) {
-  transport::Bootstrap bootstrap("abc", "x86_64");
+  transport::Bootstrap bootstrap("abc", {"x86_64"});
   Heard heard;
   while (heard.last == Next::wait && !bytes.empty()) {
     heard.last = bootstrap.feed(bytes.substr(0, piece));

@@ -26,7 +26,7 @@ NOT_GUARDED = {  # file: reason
 MANAGER_VARIABLE = r"\b(?:SLURM_|SLURMD_|SRUN_|PBS_|LSB_|FLUX_|PE_HOSTFILE|SGE_|COBALT_|PALS_|AWS_BATCH_|NHOSTS)"
 # The body of a commit that raises a limit has the reason. A commit that reaches a lower figure lowers the limit.
 FIGURES = {
-    "lines of src and include": 83_442,
+    "lines of src and include": 83_521,
     "lines of src/app": 1_571,
     "files outside cli and grammars with a function that changes options": 0,
     "source files that connect by TCP": 1,
@@ -143,7 +143,7 @@ def figures():
         return sum(text.count("\n") for path, text in texts.items() if path.startswith(folder))
 
     return {
-        "lines of src and include": 83_442lines(""),
+        "lines of src and include": 83_521lines(""),
         "lines of src/app": lines("src/app/"),
         "files outside cli and grammars with a function that changes options": files(
             r"(?<!const )cli::Options&", outside=("src/cli/", "src/grammars/")),

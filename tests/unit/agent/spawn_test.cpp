@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -224,8 +225,9 @@ TEST(Spawn, PassesAValueOf131000Bytes) {
 
 TEST(Spawn, RefusesAValueThatIsTooLongForExec) {
   AgentProcess agent;
+  const std::size_t longest = 32 * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));  // MAX_ARG_STRLEN
   agent.run({program("print_env"), "LARGE"},
-            [&](wire::Program& app, wire::Spawn&) { app.env = {"LARGE=" + std::string(200000, 'v')}; });
+            [&](wire::Program& app, wire::Spawn&) { app.env = {"LARGE=" + std::string(longest, 'v')}; });
   ASSERT_TRUE(agent.ranks[0].refused);
   EXPECT_EQ(agent.ranks[0].refused->error, static_cast<std::uint32_t>(E2BIG));
 }

@@ -78,7 +78,7 @@ TEST(ManagerCommand, StepOfHeterogeneousJobNamesItsGroup) {
 
 /// qrsh blocks if more than 64 KiB arrive before the program's first output.
 TEST(ManagerCommand, SendsQrshFewBytesBeforeAnswer) {
-  EXPECT_LT(transport::bootstrap_script(transport::agent_image(), std::string(20, 'n'), std::string(4096, 'p')).size(),
+  EXPECT_LT(transport::bootstrap_script(transport::agent_images(), std::string(20, 'n'), std::string(4096, 'p')).size(),
             32u << 10);
 }
 

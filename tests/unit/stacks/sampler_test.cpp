@@ -17,6 +17,12 @@ namespace {
 using testing::IsEmpty;
 using testing::Not;
 
+#ifdef SYS_pause
+constexpr long kPause = SYS_pause;
+#else
+constexpr long kPause = SYS_ppoll;  // pause() of the C library
+#endif
+
 /// Waits for signals until it is killed.
 class Sleeper {
  public:
@@ -37,7 +43,7 @@ class Sleeper {
   std::optional<SwitchCount> rest(const std::optional<SwitchCount>& before = std::nullopt) const {
     const Time until = Clock::now() + std::chrono::seconds(20);
     std::optional<SwitchCount> rest;
-    const auto pauses = [&] { return rest && rest->call.starts_with(std::to_string(SYS_pause) + ' '); };
+    const auto pauses = [&] { return rest && rest->call.starts_with(std::to_string(kPause) + ' '); };
     while ((!pauses() || rest == before) && Clock::now() < until) {
       ::usleep(1000);
       rest = switch_count_of(pid_, pid_);

@@ -61,10 +61,23 @@ TEST(DwarfBytes, FailsForTruncatedOrUnknownValues) {
   EXPECT_TRUE(fails("abcdefgh", [](DwarfBytes& b) { b.pointer(0x33); }));
 }
 
-/// A CIE as written by GCC (version 1, "zR", CFA = rsp + 8, return address at CFA - 8), followed by an FDE for the
-/// functions from 0x2000 to 0x2100 with these instructions. Also returns the address of the FDE.
+constexpr std::size_t kStack = Registers::kStackPointer;
+constexpr std::size_t kReturn = Registers::kReturnColumn;
+constexpr std::size_t kFrame = Registers::kPreserved.back();  // used as a frame pointer
+
+/// The bytes of an instruction: each number is one byte.
+std::string code(std::initializer_list<std::size_t> bytes) {
+  std::string text;
+  for (const std::size_t byte : bytes) text += static_cast<char>(byte);
+  return text;
+}
+std::size_t saved(std::size_t number) { return 0x80 | number; }  // DW_CFA_offset
+
+/// A CIE as written by GCC (version 1, "zR", CFA = stack pointer + 8, return address at CFA - 8), followed by an FDE
+/// for the functions from 0x2000 to 0x2100 with these instructions. Also returns the address of the FDE.
 std::pair<std::string, std::uint64_t> table_of(string_view instructions) {
-  const std::string common = little(0, 4) + std::string("\x01zR\0\x01\x78\x10\x01\x03\x0c\x07\x08\x90\x01\0\0", 16);
+  const std::string common = little(0, 4) + std::string("\x01zR\0\x01\x78", 6) +
+                             code({kReturn, 1, 3, 0x0c, kStack, 8, saved(kReturn), 1, 0, 0});
   std::string bytes = little(common.size(), 4) + common;
   const std::uint64_t entry = kBase + bytes.size();
   const std::string function =
@@ -73,22 +86,24 @@ std::pair<std::string, std::uint64_t> table_of(string_view instructions) {
 }
 
 TEST(CallFrame, FindsTheRowOfAnAddress) {
-  // advance 1; def_cfa_offset 16; rbp at CFA - 16; advance 3; def_cfa_register rbp; advance 0x50; def_cfa rsp, 8
-  const auto [bytes, entry] = table_of("\x41\x0e\x10\x86\x02\x43\x0d\x06\x02\x50\x0c\x07\x08"sv);
+  // advance 1; def_cfa_offset 16; frame pointer at CFA - 16; advance 3; def_cfa_register frame pointer; advance 0x50;
+  // def_cfa stack pointer, 8
+  const auto [bytes, entry] =
+      table_of(code({0x41, 0x0e, 16, saved(kFrame), 2, 0x43, 0x0d, kFrame, 0x02, 0x50, 0x0c, kStack, 8}));
   const ReadMemory read = memory_of(bytes);
   const auto first = call_frame_at(read, entry, 0x2000);
   ASSERT_TRUE(first);
-  EXPECT_EQ(first->base, 7u);
+  EXPECT_EQ(first->base, kStack);
   EXPECT_EQ(first->offset, 8);
-  EXPECT_EQ(first->rules[16].number, -8);
-  EXPECT_EQ(first->rules[6].kind, RegisterRule::Kind::same);
+  EXPECT_EQ(first->rules[kReturn].number, -8);
+  EXPECT_EQ(first->rules[kFrame].kind, RegisterRule::Kind::same);
   const auto pushed = call_frame_at(read, entry, 0x2001);
   ASSERT_TRUE(pushed);
   EXPECT_EQ(pushed->offset, 16);
-  EXPECT_EQ(pushed->rules[6].kind, RegisterRule::Kind::at_offset);
-  EXPECT_EQ(pushed->rules[6].number, -16);
-  EXPECT_EQ(call_frame_at(read, entry, 0x2020)->base, 6u);
-  EXPECT_EQ(call_frame_at(read, entry, 0x2060)->base, 7u);
+  EXPECT_EQ(pushed->rules[kFrame].kind, RegisterRule::Kind::at_offset);
+  EXPECT_EQ(pushed->rules[kFrame].number, -16);
+  EXPECT_EQ(call_frame_at(read, entry, 0x2020)->base, kFrame);
+  EXPECT_EQ(call_frame_at(read, entry, 0x2060)->base, kStack);
   EXPECT_FALSE(call_frame_at(read, entry, 0x1fff));
   EXPECT_FALSE(call_frame_at(read, entry, 0x2100));
 }
@@ -102,6 +117,22 @@ TEST(CallFrame, RemembersAndRestoresStates) {
   EXPECT_EQ(call_frame_at(read, entry, 0x2002)->offset, 8);
   EXPECT_EQ(call_frame_at(read, entry, 0x2002)->rules[3].kind, RegisterRule::Kind::same);
 }
+
+#ifdef __aarch64__
+TEST(CallFrame, CallerOfALeafIsInTheLinkRegister) {
+  // negate_ra_state, then the row of the function's first instruction, without the rule of the CIE for the link
+  // register
+  const auto [bytes, entry] = table_of(code({0x2d, 0x08, kReturn}));
+  const auto row = call_frame_at(memory_of(bytes), entry, 0x2000);
+  ASSERT_TRUE(row);
+  Registers frame;
+  frame[kStack] = 0x7ff0;
+  frame[kReturn] = 0x00a5000000003004;  // signed
+  const Caller caller = caller_of(memory_of(""), *row, frame);
+  EXPECT_EQ(caller.kind, Caller::Kind::found);
+  EXPECT_EQ(caller.registers[Registers::kReturnAddress], 0x3004u);
+}
+#endif
 
 TEST(CallFrame, ReturnsNothingForUnknownOrTruncatedInstructions) {
   for (const string_view bad : {"\x3f\x01"sv, "\x0b"sv, "\x0c\x40\x08"sv, "\x0f\x7f"sv, "\x02"sv}) {
@@ -180,15 +211,15 @@ TEST(FrameEntries, AreMissingForTruncatedOrUnreadableTables) {
 }
 
 TEST(Expression, EvaluatesAStubOfASharedLibrary) {
-  // As in .plt: rsp + 8 + ((rip & 15) >= 11) << 3
-  const std::string stub("\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22", 11);
+  // As in .plt of x86-64: rsp + 8 + ((rip & 15) >= 11) << 3
+  const std::string stub = code({0x70 + kStack, 8, 0x70 + kReturn, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22});
   Registers frame;
-  frame[7] = 0x1000;
-  frame[16] = 0x205b;
+  frame[kStack] = 0x1000;
+  frame[kReturn] = 0x205b;
   EXPECT_EQ(expression_value(memory_of(""), stub, frame, std::nullopt), 0x1010u);
-  frame[16] = 0x2056;
+  frame[kReturn] = 0x2056;
   EXPECT_EQ(expression_value(memory_of(""), stub, frame, std::nullopt), 0x1008u);
-  frame[7].reset();
+  frame[kStack].reset();
   EXPECT_FALSE(expression_value(memory_of(""), stub, frame, std::nullopt));
   EXPECT_FALSE(expression_value(memory_of(""), "\x22", frame, 1));
   EXPECT_FALSE(expression_value(memory_of(""), "\xe0", frame, 1));
@@ -199,9 +230,9 @@ TEST(ThreadState, ParsesTheLineOfTheKernel) {
   const auto blocked = parse_system_call("202 0x7f0 0x80 0x0 0x0 0x0 0xffffffff 0x7ffd10 0x7f20\n");
   ASSERT_TRUE(blocked);
   EXPECT_EQ(blocked->number, 202);
-  EXPECT_EQ(blocked->registers[7], 0x7ffd10u);
-  EXPECT_EQ(blocked->registers[16], 0x7f20u);
-  EXPECT_FALSE(blocked->registers[6]);
+  EXPECT_EQ(blocked->registers[kStack], 0x7ffd10u);
+  EXPECT_EQ(blocked->registers[Registers::kReturnAddress], 0x7f20u);
+  EXPECT_FALSE(blocked->registers[kFrame]);
   EXPECT_TRUE(parse_system_call("-1 0x7ffd10 0x7f20\n"));
   EXPECT_TRUE(parse_system_call("running\n")->running);
   for (const char* bad : {"", "x 0x1 0x2", "1 2 3", "1 0x1", "1 0x1 0xzz"}) EXPECT_FALSE(parse_system_call(bad)) << bad;

@@ -109,7 +109,8 @@ TEST(Io, WritesAllToASlowPipeDespiteInterrupts) {
   on_alarm.sa_handler = [](int) {};  // without SA_RESTART: a write ends early, with fewer bytes or with EINTR
   ::sigaction(SIGALRM, &on_alarm, &before);
   Pipe pipe = make_pipe();
-  ASSERT_EQ(::fcntl(pipe.write.get(), F_SETPIPE_SZ, 4096), 4096);
+  const auto page = static_cast<int>(::sysconf(_SC_PAGESIZE));
+  ASSERT_EQ(::fcntl(pipe.write.get(), F_SETPIPE_SZ, page), page);
   std::string sent(300000, ' ');
   for (size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<char>('a' + i % 23);
   std::string got;

@@ -271,8 +271,8 @@ TEST_P(BootstrapScript, SurvivesParallelFirstStarts) {
 
 TEST_P(BootstrapScript, RefusesDamagedUploadAndLeavesNoFile) {
   const HostShell shell(login());
-  Bootstrap b("abc", "x86_64");
-  shell.write(bootstrap_script(fake_image(), "abc", ""));
+  Bootstrap b("abc", {fake_image().machine});
+  shell.write(bootstrap_script({fake_image()}, "abc", ""));
   ASSERT_EQ(shell.until(b), Bootstrap::Next::upload);
   shell.write(std::string(fake_image().bytes.size(), 'x'));
   EXPECT_EQ(shell.until(b), Bootstrap::Next::failed);
@@ -280,13 +280,32 @@ TEST_P(BootstrapScript, RefusesDamagedUploadAndLeavesNoFile) {
   EXPECT_TRUE(fs::is_empty(kept().parent_path()));
 }
 
+TEST_P(BootstrapScript, KeepsTheAgentForItsMachineTypeFromAllAgents) {
+  if (!GetParam().tools.empty()) return;  // head reads ahead, but nodes of batch systems have GNU tools
+  const std::string other(100'000, '\n');
+  const AgentImage own = image_of("#!/bin/sh\n[ \"$1\" = --probe ] && exit 0\nread -r x; read -r x; echo got $x\n");
+  for (const bool first : {true, false}) {
+    std::vector<AgentImage> images = {own, image_of(other, "other")};
+    if (!first) std::swap(images[0], images[1]);
+    Login with_script = login();  // stdin has only the contact and the agents
+    with_script.shell.insert(with_script.shell.end(), {"-c", bootstrap_script(images, "abc", "", kPieceLimit, "n1")});
+    const HostShell shell(with_script);
+    shell.write("\ncontact\n");
+    for (const AgentImage& image : images) shell.write(image.bytes);
+    shell.write("\ncontact\n");
+    EXPECT_THAT(shell.rest(),
+                AllOf(HasSubstr("dlaunch:abc n1 ready " + own.machine + '\n'), EndsWith("got contact\n")));
+    fs::remove_all(home_ / ".cache");
+  }
+}
+
 TEST(BootstrapUpload, StalledUploadEndsShell) {
   const Homes homes;
   Login login;
   login.home = homes.path;
   const HostShell shell(login);
-  Bootstrap b("abc", "x86_64");
-  shell.write(bootstrap_script(fake_image(), "abc", "", std::chrono::seconds(1)));
+  Bootstrap b("abc", {fake_image().machine});
+  shell.write(bootstrap_script({fake_image()}, "abc", "", std::chrono::seconds(1)));
   ASSERT_EQ(shell.until(b), Bootstrap::Next::upload);
   shell.write(fake_image().bytes.substr(1));
   EXPECT_EQ(shell.until(b), Bootstrap::Next::failed);
@@ -302,6 +321,7 @@ TEST_P(BootstrapScript, NamesFileInPlaceOfCacheDirectory) {
 TEST_P(BootstrapScript, UsesInstalledAgentOrReportsMissingAgent) {
   EXPECT_THAT(start(login(), "abc", "/no/such agent's").why, HasSubstr("/no/such agent's"));
   EXPECT_TRUE(start(login(), "abc", "/bin/true").ran);
+  EXPECT_THAT(start(login(), "abc", "/no/{machine}/it's").why, EndsWith("/no/" + fake_image().machine + "/it's"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Shells, BootstrapScript,

@@ -9,7 +9,7 @@ using Next = Bootstrap::Next;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Bootstrap bootstrap() { return Bootstrap("abc", "x86_64"); }
+Bootstrap bootstrap() { return Bootstrap("abc", {"x86_64", "aarch64"}); }
 
 TEST(Bootstrap, SkipsNoiseAndKeepsFramesAfterMark) {
   Bootstrap b = bootstrap();
@@ -41,8 +41,10 @@ TEST(Bootstrap, ReportsReasonOfFailure) {
   EXPECT_EQ(failed.feed("dlaunch:abc fail cannot create /h/.cache: read-only\n"), Next::failed);
   EXPECT_EQ(failed.why(), "cannot create /h/.cache: read-only");
   Bootstrap other = bootstrap();
-  EXPECT_EQ(other.feed("dlaunch:abc need aarch64\n"), Next::failed);
-  EXPECT_THAT(other.why(), HasSubstr("aarch64"));
+  EXPECT_EQ(other.feed("dlaunch:abc need riscv64\n"), Next::failed);
+  EXPECT_EQ(other.why(),
+            "not supported: machine type riscv64: this dlaunch has agents for x86_64,aarch64; install dlaunch-agent on "
+            "the host and set --agent-path");
   Bootstrap nonsense = bootstrap();
   EXPECT_EQ(nonsense.feed("dlaunch:abc what\n"), Next::failed);
 }
@@ -65,6 +67,12 @@ TEST(Bootstrap, RequestsAgentOnce) {
   Bootstrap b = bootstrap();
   EXPECT_EQ(b.feed("dlaunch:abc need x86_64\n"), Next::upload);
   EXPECT_EQ(b.feed("dlaunch:abc need x86_64\n"), Next::failed);
+}
+
+TEST(Bootstrap, MachineTypeOfTheHostChoosesTheAgent) {
+  Bootstrap arm = bootstrap();
+  EXPECT_EQ(arm.feed("dlaunch:abc need aarch64\n"), Next::upload);
+  EXPECT_EQ(arm.machine(), "aarch64");
 }
 
 TEST(Bootstrap, RejectsEndlessNoise) {

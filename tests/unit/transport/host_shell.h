@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,11 +121,19 @@ inline std::string first_line_of(const std::string& tool, std::string_view bytes
   return line;
 }
 
+inline std::string own_machine() {
+  utsname names{};
+  ::uname(&names);
+  return names.machine;
+}
+
+inline AgentImage image_of(std::string_view bytes, const std::string& machine = own_machine()) {
+  return {bytes, first_line_of("sha256sum", bytes).substr(0, 64), machine, first_line_of("cksum", bytes)};
+}
+
 /// A script in place of the agent: `--probe` succeeds, otherwise it prints hello and its umask.
 inline const AgentImage& fake_image() {
-  static const std::string bytes = "#!/bin/sh\n[ \"$1\" = --probe ] && exit 0\necho hello $(umask)\n";
-  static const AgentImage image{bytes, first_line_of("sha256sum", bytes).substr(0, 64), "x86_64",
-                                first_line_of("cksum", bytes)};
+  static const AgentImage image = image_of("#!/bin/sh\n[ \"$1\" = --probe ] && exit 0\necho hello $(umask)\n");
   return image;
 }
 
@@ -139,8 +148,8 @@ struct Started {
 /// `nonce` has letters; each start has a different one.
 inline Started start(const Login& login, const std::string& nonce = "abc", const std::string& agent_path = "") {
   const HostShell shell(login);
-  Bootstrap bootstrap(nonce, fake_image().machine);
-  shell.write(bootstrap_script(fake_image(), nonce, agent_path));
+  Bootstrap bootstrap(nonce, {fake_image().machine});
+  shell.write(bootstrap_script({fake_image()}, nonce, agent_path));
   Started started;
   auto next = shell.until(bootstrap);
   if (next == Bootstrap::Next::upload) {
