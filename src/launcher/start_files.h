@@ -20,7 +20,7 @@
 
 namespace dlaunch::launcher {
 
-/// What differs between the rounds of a job.
+/// The parameters of one round of a job.
 struct Round {
   bool may_follow = false;            ///< another round may follow this one
   std::optional<Time> start_at = {};  ///< the earliest start of its ranks
