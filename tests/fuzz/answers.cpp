@@ -21,7 +21,7 @@ void require(bool holds) {
 }
 
 Answers hear(std::string_view bytes, size_t piece) {
-  Answers answers("abc", "x86_64", kHosts);
+  Answers answers("abc", {"x86_64"}, kHosts);
   while (!bytes.empty()) {
     answers.feed(bytes.substr(0, piece));
     bytes.remove_prefix(std::min(piece, bytes.size()));

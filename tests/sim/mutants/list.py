@@ -141,7 +141,7 @@ MUTANTS = [
            killed_by="true sentences"),
     mutant("sweep_unlimited", "launcher/sweeps.cpp", "  found->second->limit.set(until);\n", "  found->second->limit.set(until + std::chrono::hours(1));\n",
            killed_by="ends"),
-    mutant("settle_once", "launcher/launcher.cpp",
+    mutant("settle_once", "launcher/waits.cpp",
            "constexpr int kMost = 10'000;  // agents may send without a pause",
            "constexpr int kMost = 1;",
            killed_by="true sentences"),
@@ -322,7 +322,7 @@ MUTANTS = [
            "  if (deadline_) deadline_ = std::min(*deadline_, now + policy_.grace);\n", "",
            killed_by="grace"),
     # launcher/host_link.h, launcher/sweeps.h
-    mutant("long_lease_of_shrinking_job", "launcher/launcher.cpp", "bool replaceable = parts_.options.policy.shrink;",
+    mutant("long_lease_of_shrinking_job", "launcher/frames.cpp", "bool replaceable = settings.policy.shrink;",
            "bool replaceable = false;",
            killed_by="ends"),
     mutant("lease_begins_before_hello", "launcher/host_link.cpp",
