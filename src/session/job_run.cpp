@@ -153,12 +153,11 @@ std::unique_ptr<launcher::Launcher> JobRun::launcher() {
   round_start_ = start_at_.value_or(Clock::now());
   round_start_ns_ = sys::wall_ns();
   error_texts_.clear();
-  launcher::Round round{
-      .may_follow = !rounds_.is_last(),
-      .start_at = start_at_,
-      .files_first = has_directories_in_logs(),
-      .begin_others = [this](const launcher::RoundOutput::Begun& begun) { begin_others(begun); },
-      .others_step = [this] { return error_files_ ? error_files_->step() : ""; }};
+  launcher::Round round{.may_follow = !rounds_.is_last(),
+                        .start_at = start_at_,
+                        .files_first = has_directories_in_logs(),
+                        .begin_others = [this](const launcher::RoundOutput::Begun& begun) { begin_others(begun); },
+                        .others_step = [this] { return error_files_ ? error_files_->step() : ""; }};
   return std::make_unique<launcher::Launcher>(
       session_.io(), launcher::Launcher::Parts{plan_, options_, *output_, session_.hosts(), session_.ports(), signals_,
                                                *this, log(), std::move(round), &error_texts_});
