@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <utility>
 
 namespace {
 
@@ -41,6 +42,15 @@ int find_object(dl_phdr_info* info, std::size_t /*size*/, void* data) {
   return 1;
 }
 
+constexpr std::pair<int, const char*> kSignals[] = {
+    {SIGHUP, "HUP"},       {SIGINT, "INT"},   {SIGQUIT, "QUIT"},   {SIGILL, "ILL"},   {SIGTRAP, "TRAP"},
+    {SIGABRT, "ABRT"},     {SIGBUS, "BUS"},   {SIGFPE, "FPE"},     {SIGKILL, "KILL"}, {SIGUSR1, "USR1"},
+    {SIGSEGV, "SEGV"},     {SIGUSR2, "USR2"}, {SIGPIPE, "PIPE"},   {SIGALRM, "ALRM"}, {SIGTERM, "TERM"},
+    {SIGSTKFLT, "STKFLT"}, {SIGCHLD, "CHLD"}, {SIGCONT, "CONT"},   {SIGSTOP, "STOP"}, {SIGTSTP, "TSTP"},
+    {SIGTTIN, "TTIN"},     {SIGTTOU, "TTOU"}, {SIGURG, "URG"},     {SIGXCPU, "XCPU"}, {SIGXFSZ, "XFSZ"},
+    {SIGVTALRM, "VTALRM"}, {SIGPROF, "PROF"}, {SIGWINCH, "WINCH"}, {SIGPOLL, "POLL"}, {SIGPWR, "PWR"},
+    {SIGSYS, "SYS"}};
+
 }  // namespace
 
 extern "C" {
@@ -63,17 +73,10 @@ __attribute__((visibility("hidden"))) char __libc_single_threaded = 0;
 
 /// glibc 2.32.
 __attribute__((visibility("hidden"))) const char* sigabbrev_np(int signal) noexcept {
-  switch (signal) {
-#define NAME(name) \
-  case SIG##name:  \
-    return #name;
-    NAME(HUP)
-    NAME(INT) NAME(QUIT) NAME(ILL) NAME(TRAP) NAME(ABRT) NAME(BUS) NAME(FPE) NAME(KILL) NAME(USR1) NAME(SEGV) NAME(USR2)
-        NAME(PIPE) NAME(ALRM) NAME(TERM) NAME(STKFLT) NAME(CHLD) NAME(CONT) NAME(STOP) NAME(TSTP) NAME(TTIN) NAME(TTOU)
-            NAME(URG) NAME(XCPU) NAME(XFSZ) NAME(VTALRM) NAME(PROF) NAME(WINCH) NAME(POLL) NAME(PWR) NAME(SYS)
-#undef NAME
-                default : return nullptr;
+  for (const auto& [number, name] : kSignals) {
+    if (number == signal) return name;
   }
+  return nullptr;
 }
 
 }  // extern "C"

@@ -1,14 +1,15 @@
 """call(): a Python function in each rank."""
 import base64
+import dataclasses
 import json
 import os
 import pickle
 import secrets
 import sys
 import tempfile
-from typing import Any, Callable, Dict, List, Mapping, Optional, TypeVar
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, TypeVar
 
-from ._job import Hosts, JobFailed, Line, Result, start
+from ._job import Hosts, JobFailed, Line, Result, binary, start
 
 T = TypeVar("T")
 
@@ -28,6 +29,9 @@ class RankFailed(JobFailed):
         self.traceback = traceback
         what = f"{type_name}: {message}" if type_name else message
         super().__init__(result, f"rank {rank} (host {host}): {what}" + (f"\n{traceback}" if traceback else ""))
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return RankFailed, (self.result, self.rank, self.host, self.type_name, self.message, self.traceback)
 
 
 class _Answer:
@@ -62,8 +66,19 @@ def _main_module() -> Optional[Dict[str, Any]]:
     from multiprocessing import spawn
 
     data = spawn.get_preparation_data("dlaunch")
-    kept = {key: value for key, value in data.items() if key in ("init_main_from_name", "init_main_from_path")}
-    return kept or None
+    name, path = data.get("init_main_from_name"), data.get("init_main_from_path")
+    if name and not name.endswith(".__main__"):  # python -m module
+        return {"init_main_from_name": name}
+    return {"init_main_from_path": path} if path and os.path.exists(path) else None
+
+
+def _check_importable(function: Any, main: Optional[Dict[str, Any]]) -> None:
+    try:
+        import cloudpickle  # noqa: F401
+    except ImportError:
+        if main is None and getattr(function, "__module__", None) == "__main__":
+            name = getattr(function, "__qualname__", repr(function))
+            raise ValueError(f"the ranks cannot import {name}: move the function into a module, or install cloudpickle")
 
 
 def call(function: Callable[..., T], *args: Any, ranks: Optional[int] = None, hosts: Optional[Hosts] = None,
@@ -76,9 +91,15 @@ def call(function: Callable[..., T], *args: Any, ranks: Optional[int] = None, ho
     its own start with `if __name__ == "__main__"`. What the ranks print goes to this process's stdout and stderr, or to
     `on_line`. `options` are further options of dlaunch: options={"restarts": 3}.
     """
+    for name in ("stdin", *call.__kwdefaults__):
+        if name in (options or {}):
+            raise ValueError(f"options: invalid name {name!r}: " + ("the ranks need stdin" if name == "stdin" else
+                                                                   f"use the argument {name}= of call()"))
+    main = _main_module()
+    _check_importable(function, main)
     mark = f"\x02dlaunch {secrets.token_hex(8)} "
     payload = pickle.dumps({"mark": mark, "argv": sys.argv, "path": [os.path.abspath(p or ".") for p in sys.path],
-                            "main": _main_module(), "function": _dumps((function, args, kwargs)), "limit": LARGEST})
+                            "main": main, "function": _dumps((function, args, kwargs)), "limit": LARGEST})
     if len(payload) > LARGEST:
         raise ValueError(f"the function and its arguments have {len(payload)} bytes, the limit is {LARGEST}")
     with open(os.path.join(os.path.dirname(__file__), "_worker.py"), encoding="utf-8") as file:
@@ -89,31 +110,43 @@ def call(function: Callable[..., T], *args: Any, ranks: Optional[int] = None, ho
         place: Dict[str, Any] = {}
         if len(payload) <= MOST_IN_VARIABLE:
             env = {**(env or {}), VARIABLE: base64.b64encode(payload).decode()}
-        else:  # restarted ranks could not read the input again
+        else:
+            if (options or {}).get("restarts"):  # restarted ranks cannot read the input again
+                raise ValueError(f"with restarts, the function and its arguments have at most {MOST_IN_VARIABLE >> 10} KiB: "
+                                 f"these have {len(payload)} bytes")
             stdin.write(payload)
             stdin.seek(0)
             place = {"stdin": stdin, "stdin_to": "all"}
         with start([python, "-c", source], ranks=ranks, hosts=hosts, env=env, timeout=timeout, cwd=cwd, **place,
                    **(options or {})) as job:
             for line in job.lines():
-                text, found, row = line.text.partition(mark)
+                text, found, row = line.data.partition(mark.encode())
                 if line.round > round_number:
                     answers.clear()
                     round_number = line.round
                 if found and line.stream == "stdout":
-                    rank, *words = row.split(" ")
+                    rank, *words = row.decode().split(" ")
                     answers.setdefault(int(rank), _Answer()).add(*words)
                     if not text:
                         continue
-                    line = Line(line.rank, line.host, line.stream, text, line.round)
+                    line = dataclasses.replace(line, text=text.decode(errors="replace"), data=text)
                 (on_line or _print)(line)
             result = job.wait()
     return _values(result, answers)
 
 
 def _print(line: Line) -> None:
-    if line.rank is not None:  # the messages of dlaunch are part of the exception
-        print(line.text, file=sys.stdout if line.stream == "stdout" else sys.stderr, flush=True)
+    stream = sys.stdout if line.stream == "stdout" else sys.stderr
+    if line.rank is None or stream is None:  # the messages of dlaunch are part of the exception
+        return
+    end = "" if line.text.endswith("\r") else "\n"
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None:  # a notebook, or a test that replaced the stream
+        stream.write(line.text + end)
+    else:
+        stream.flush()
+        buffer.write(line.data + end.encode())
+    stream.flush()
 
 
 def _values(result: Result, answers: Dict[int, _Answer]) -> List[Any]:
@@ -124,11 +157,18 @@ def _values(result: Result, answers: Dict[int, _Answer]) -> List[Any]:
         told = json.loads(data) if data else ["", failure.text, ""]
         raise RankFailed(result, failure.rank, failure.host, *told)
     result.check()
+    if not result.record:
+        raise JobFailed(result, f"{binary()} did not run the job: DLAUNCH_BIN or PATH may name another program")
     values = []
     for rank in result.ranks:
         answer = answers.get(rank.rank)
         data = answer.data() if answer and answer.kind == "value" else None
         if data is None:
-            raise RankFailed(result, rank.rank, rank.host, "", "the rank ended without a value", "")
-        values.append(pickle.loads(data))
+            why = "the rank ended without a value (its stdout must reach dlaunch's stdout)"
+            raise RankFailed(result, rank.rank, rank.host, "", why, "")
+        try:
+            values.append(pickle.loads(data))
+        except Exception as error:
+            why = f"the value cannot be unpickled: {error}"
+            raise RankFailed(result, rank.rank, rank.host, type(error).__name__, why, "") from error
     return values

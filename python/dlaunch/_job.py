@@ -1,18 +1,25 @@
 """A job: the process of dlaunch, its lines, and its result."""
 import base64
+import collections
+import ctypes
+import dataclasses
 import json
 import os
 import queue
 import shutil
 import signal
 import subprocess
+import sys
 import sysconfig
-import tempfile
 import threading
+import time
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 Hosts = Union[str, Sequence[str]]
+
+PIECE = 1 << 16      # bytes: dlaunch divides longer lines
+MOST_AFTER_END = 10  # seconds: another process may keep a pipe of dlaunch open
 
 
 @dataclass(frozen=True)
@@ -24,6 +31,8 @@ class Line:
     stream: str          # "stdout" or "stderr"
     text: str            # without the newline; bytes that are not UTF-8 are replaced
     round: int = 0       # number of restarts before
+    data: bytes = b""    # the bytes of a rank's line, without the newline
+    eol: bool = True     # the line ended with a newline
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,9 @@ class JobFailed(Exception):
             text = f"rank {failure.rank} (host {failure.host}): {failure.text}"
         super().__init__(text or result.messages.strip() or f"dlaunch exited with code {result.code}")
 
+    def __reduce__(self) -> Tuple[Any, ...]:  # BaseException would pass only the text
+        return JobFailed, (self.result, str(self))
+
 
 def binary() -> str:
     """The path of dlaunch: $DLAUNCH_BIN, else in the folder of this Python, else in PATH. Raises FileNotFoundError."""
@@ -98,34 +110,132 @@ def words_of(options: Mapping[str, Any]) -> List[str]:
     return words
 
 
+class _Lines:
+    """The lines between the threads that read dlaunch's output and the users of Job.lines()."""
+
+    MOST = 4096  # then a reading thread waits: the ranks wait as for a slow terminal
+
+    def __init__(self, sources: int) -> None:
+        self._changed = threading.Condition()
+        self._lines: Deque[Line] = collections.deque()
+        self._sources = sources  # threads that still read
+        self._droppers = 0       # calls of wait()
+
+    def put(self, line: Line) -> None:
+        with self._changed:
+            while len(self._lines) >= self.MOST and not self._droppers:
+                self._changed.wait()
+            if not self._droppers:
+                self._lines.append(line)
+                self._changed.notify_all()
+
+    def is_dropping(self) -> bool:
+        return self._droppers > 0
+
+    def end_source(self) -> None:
+        with self._changed:
+            self._sources -= 1
+            self._changed.notify_all()
+
+    def take(self) -> Optional[Line]:
+        """Waits for a line. None: all lines were taken, and the job has ended."""
+        with self._changed:
+            while not self._lines and self._sources:
+                self._changed.wait()
+            if not self._lines:
+                return None
+            self._changed.notify_all()
+            return self._lines.popleft()
+
+    def drop(self, wanted: bool) -> None:
+        with self._changed:
+            self._droppers += 1 if wanted else -1
+            if wanted:
+                self._lines.clear()
+            self._changed.notify_all()
+
+
+class _Starter(threading.Thread):
+    """Starts the processes. The kernel ends a job when the thread that started its process ends: this thread ends with
+    Python, and not with the caller's thread."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True, name="dlaunch-starter")
+        self.pid = os.getpid()  # after a fork, the thread is in the other process
+        self._calls: "queue.SimpleQueue[Callable[[], None]]" = queue.SimpleQueue()
+        self.start()
+
+    def run(self) -> None:
+        while True:
+            self._calls.get()()
+
+    def popen(self, *args: Any, **kwargs: Any) -> "subprocess.Popen[bytes]":
+        done: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+
+        def call() -> None:
+            try:
+                done.put(subprocess.Popen(*args, **kwargs))
+            except BaseException as error:
+                done.put(error)
+
+        self._calls.put(call)
+        started = done.get()
+        if isinstance(started, BaseException):
+            raise started
+        return started
+
+
+_starter: Optional[_Starter] = None
+_starter_lock = threading.Lock()
+_prctl = ctypes.CDLL(None, use_errno=True).prctl
+_PR_SET_PDEATHSIG = 1
+
+
+def _popen(*args: Any, **kwargs: Any) -> "subprocess.Popen[bytes]":
+    global _starter
+    parent = os.getpid()
+
+    def end_with_parent() -> None:  # in the new process: Python may be killed at any time
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    with _starter_lock:
+        if _starter is None or _starter.pid != parent:
+            _starter = _Starter()
+    return _starter.popen(*args, preexec_fn=end_with_parent, **kwargs)
+
+
 class Job:
-    """A running job. As a context manager, it ends the job at the end of the block."""
+    """A running job. As a context manager, it ends the job at the end of the block. The job also ends with Python."""
 
     def __init__(self, words: List[str], env: Optional[Mapping[str, str]], cwd: Optional[str], capture: bool,
                  stdin: Any, report: Optional[str]) -> None:
-        self._temporary = None if report else tempfile.TemporaryDirectory(prefix="dlaunch-python-")
-        self._report = report or os.path.join(self._temporary.name, "record.json")
-        words = [binary(), f"--report={self._report}", *words]
+        reader, writer = (-1, -1) if report else os.pipe()
+        words = [binary(), f"--report={report or f'/dev/fd/{writer}'}", *words]
         pipe = subprocess.PIPE if capture else None
         try:
-            self._process = subprocess.Popen(words, env={**os.environ, **(env or {})}, cwd=cwd, stdin=stdin, stdout=pipe,
-                                             stderr=pipe)
+            self._process = _popen(words, env={**os.environ, **(env or {})}, cwd=cwd, stdin=stdin, stdout=pipe,
+                                   stderr=pipe, pass_fds=() if report else (writer,))
         except BaseException:
-            self._remove()
+            if not report:
+                os.close(reader)
             raise
-        self._cwd = cwd
+        finally:
+            if not report:
+                os.close(writer)
+        self._report = os.path.join(cwd or "", report) if report else None
+        self._record = b""
         self._messages: List[str] = []
         self._result: Optional[Result] = None
-        # A slow reader of lines() stops the ranks, as a slow terminal does.
-        self._queue: "queue.Queue[Optional[Line]]" = queue.Queue(maxsize=4096)
-        self._readers = []
-        self._left = 0
+        self._lines = _Lines(2 if capture else 0)
+        self._ended = threading.Lock()
+        self._threads: List[threading.Thread] = []
+        if not report:
+            self._read(self._read_record, open(reader, "rb"))
         if capture:
-            self._left = 2
-            for read in (self._read_ranks, self._read_messages):
-                thread = threading.Thread(target=read, daemon=True)
-                thread.start()
-                self._readers.append(thread)
+            self._read(self._read_ranks, self._process.stdout)
+            self._read(self._read_messages, self._process.stderr)
 
     @property
     def pid(self) -> int:
@@ -133,33 +243,35 @@ class Job:
         return self._process.pid
 
     def lines(self) -> Iterator[Line]:
-        """The lines of the ranks and of dlaunch, as they arrive, until the job has ended."""
-        while self._left > 0:
-            line = self._queue.get()
+        """The lines of the ranks and of dlaunch, as they arrive, until the job has ended. Several threads may read: each
+        line goes to one of them."""
+        while True:
+            line = self._lines.take()
             if line is None:
-                self._left -= 1
-            else:
-                yield line
+                return
+            yield line
 
     def end(self) -> None:
         """Sends SIGTERM to dlaunch, which ends all ranks. A second call ends the ranks at once."""
         self._process.send_signal(signal.SIGTERM)
 
     def wait(self, timeout: Optional[float] = None) -> Result:
-        """Waits for the end of the job, and drops the lines that lines() has not returned. `timeout` is in seconds:
-        raises subprocess.TimeoutExpired, and the job continues."""
-        if self._result is None:
-            if self._readers and self._left > 0 and timeout is None:
-                for _ in self.lines():
-                    pass
-            elif self._readers and self._left > 0:
-                threading.Thread(target=lambda: [None for _ in self.lines()], daemon=True).start()
+        """Waits for the end of the job, and drops the lines that arrive meanwhile. `timeout` is in seconds: raises
+        subprocess.TimeoutExpired, and the job continues."""
+        self._lines.drop(True)
+        try:
             code = self._process.wait(timeout)
-            for thread in self._readers:
-                thread.join()
-            self._result = self._read_result(code if code >= 0 else 128 - code)
-            self._remove()
-        return self._result
+        finally:
+            self._lines.drop(False)
+        with self._ended:
+            if self._result is None:
+                self._lines.drop(True)
+                end = time.monotonic() + MOST_AFTER_END
+                for thread in self._threads:
+                    thread.join(max(0.0, end - time.monotonic()))
+                self._lines.drop(False)
+                self._result = self._make_result(code)
+            return self._result
 
     def __enter__(self) -> "Job":
         return self
@@ -169,46 +281,72 @@ class Job:
             self.end()
         self.wait()
 
-    def _read_ranks(self) -> None:
+    def _read(self, function: Callable[[Any], None], stream: Any) -> None:
+        def run() -> None:
+            try:
+                with stream:
+                    function(stream)
+            finally:
+                if function != self._read_record:
+                    self._lines.end_source()
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        self._threads.append(thread)
+
+    def _read_record(self, stream: Any) -> None:
+        self._record = stream.read()
+
+    def _read_ranks(self, stream: Any) -> None:
         begun: Dict[Any, Line] = {}  # pieces of lines
-        for raw in self._process.stdout:
-            row = json.loads(raw)
-            data = base64.b64decode(row["base64"]).decode(errors="replace") if "base64" in row else row["text"]
-            key = (row.get("world"), row["rank"], row["stream"])
+        for raw in stream:
+            if self._lines.is_dropping():  # a parsed line costs more than a rank that floods needs to write it
+                continue
+            try:
+                row = json.loads(raw)
+                key = (row.get("world"), row["rank"], row["stream"])
+                data = base64.b64decode(row["base64"]) if "base64" in row else row["text"].encode()
+            except (ValueError, KeyError, TypeError):  # --help, --version, --dry-run
+                self._lines.put(Line(None, "", "stdout", raw.decode(errors="replace").rstrip("\n")))
+                continue
             before = begun.pop(key, None)
-            line = Line(row["rank"], row["host"], row["stream"], (before.text if before else "") + data,
-                        row.get("round", 0))
-            if row.get("eol") is False and len(line.text) < 1 << 20:
+            line = Line(row["rank"], row["host"], row["stream"], "", row.get("round", 0),
+                        (before.data if before else b"") + data, row.get("eol", True))
+            if not line.eol and len(data) >= PIECE and len(line.data) < 1 << 20:
                 begun[key] = line
             else:
-                self._queue.put(line)
+                self._put(line)
         for line in begun.values():
-            self._queue.put(line)
-        self._queue.put(None)
+            self._put(line)
 
-    def _read_messages(self) -> None:
-        for raw in self._process.stderr:
+    def _put(self, line: Line) -> None:
+        self._lines.put(dataclasses.replace(line, text=line.data.decode(errors="replace")))
+
+    def _read_messages(self, stream: Any) -> None:
+        for raw in stream:
             text = raw.decode(errors="replace")
             self._messages.append(text)
-            self._queue.put(Line(None, "", "stderr", text.rstrip("\n")))
-        self._queue.put(None)
+            self._lines.put(Line(None, "", "stderr", text.rstrip("\n")))
 
-    def _read_result(self, code: int) -> Result:
+    def _make_result(self, code: int) -> Result:
         messages = "".join(self._messages)
+        if code < 0:
+            messages += f"dlaunch (pid {self.pid}) was killed by {signal.Signals(-code).name}\n"
+            code = 128 - code
         try:
-            with open(os.path.join(self._cwd or "", self._report), encoding="utf-8") as file:
-                record = json.load(file)
+            if self._report:
+                with open(self._report, "rb") as file:
+                    self._record = file.read()
+            record = json.loads(self._record)
         except (OSError, ValueError):
-            return Result(code, messages=messages)  # dlaunch refused the command line
-        ranks = [Rank(each["rank"], each["host"], each.get("shell_code"), each.get("pid")) for each in record["ranks"]]
+            record = {}  # dlaunch rejected the command line, or was killed
+        if record.get("cause") == "running":  # of a job whose dlaunch was killed
+            record = {}
+        ranks = [Rank(each["rank"], each["host"], each.get("shell_code"), each.get("pid"))
+                 for each in record.get("ranks", [])]
         first = record.get("first_failure")
         failure = Failure(first["rank"], first["host"], first["text"]) if first else None
         return Result(code, ranks, failure, messages, record)
-
-    def _remove(self) -> None:
-        if self._temporary:
-            self._temporary.cleanup()
-            self._temporary = None
 
 
 def start(argv: Sequence[str], *, ranks: Optional[int] = None, hosts: Optional[Hosts] = None,
@@ -252,16 +390,30 @@ class _ended_with_block:
             self._job.__exit__()
 
 
+READS_LINES = ("format", "fold", "raw", "dry_run")
+
+
 def _start(argv: Sequence[str], ranks: Optional[int], hosts: Optional[Hosts], env: Optional[Mapping[str, str]],
            timeout: Optional[float], cwd: Optional[str], stdin: Any, report: Optional[str], capture: bool,
            options: Mapping[str, Any]) -> Job:
+    if getattr(sys, "_dlaunch_imports_main", False):
+        raise RuntimeError("a rank of dlaunch.call() imports this script: guard its start with "
+                           "if __name__ == '__main__'")
     if isinstance(argv, str):
         raise TypeError("argv must be a list of words, such as ['python3', 'train.py']")
+    if ranks is not None and (not isinstance(ranks, int) or ranks < 1):
+        raise ValueError(f"ranks: invalid number {ranks!r}: expected 1 or more")
+    for name, value in (env or {}).items():
+        if not isinstance(value, str):
+            raise TypeError(f"env: invalid value {value!r} of {name}: expected a str")
     words = []
     if capture:
+        for name in READS_LINES:
+            if options.get(name):
+                raise ValueError(f"{name}: not supported if Python reads the lines: use run() without on_line")
         words += ["--format=jsonl", "--status=off"]
     if ranks is not None:
-        words.append(f"-n{ranks}")
+        words.append(f"--np={ranks}")
     if hosts is not None:
         words.append("--host=" + (hosts if isinstance(hosts, str) else ",".join(hosts)))
     if timeout is not None:

@@ -1,6 +1,7 @@
 # The program of each rank of dlaunch.call(). Python reads this source from its command line (-c): the hosts need no
 # package of dlaunch. A variable or stdin has the call; the values go to stdout in lines that begin with a mark.
 import base64
+import fcntl
 import json
 import os
 import pickle
@@ -23,14 +24,16 @@ def send(fd, mark, kind, data):
 def main():
     text = os.environ.pop("DLAUNCH_PYTHON_CALL", None)
     call = pickle.loads(base64.b64decode(text)) if text else pickle.load(sys.stdin.buffer)
-    out = os.dup(1)
+    out = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 200)  # the function may close its own descriptors
     code = 1
     try:
         sys.argv = call["argv"]
         sys.path = call["path"]
         if call["main"]:
             from multiprocessing import spawn
+            sys._dlaunch_imports_main = True
             spawn.prepare(call["main"])  # imports the caller's main module as __mp_main__
+            sys._dlaunch_imports_main = False
         function, args, kwargs = pickle.loads(call["function"])
         value = function(*args, **kwargs)
         data = pickle.dumps(value)
@@ -42,14 +45,25 @@ def main():
         stack = traceback.TracebackException.from_exception(error)
         del stack.stack[:1]
         name = type(error).__module__ + "." + type(error).__qualname__
-        data = json.dumps([name.replace("builtins.", "", 1), str(error), "".join(stack.format())]).encode()
+        try:
+            text = str(error)
+        except Exception:
+            text = "(its text is not available: __str__ failed)"
+        data = json.dumps([name.replace("builtins.", "", 1), text, "".join(stack.format())]).encode()
         kind = "error"
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass  # the function closed or replaced the stream
     send(out, call["mark"], kind, data)
     return code
 
 
 if __name__ == "__main__":
-    code = main()
-    sys.exit(code)
+    end = main()
+    try:
+        sys.stdout.close()
+    except Exception:
+        sys.stdout = None
+    sys.exit(end)

@@ -47,7 +47,8 @@ std::string stacks_base(const plan::Plan& plan, const JobOptions& options) {
   const std::vector<output::RankFacts> facts = rank_facts(plan);
   if (facts.empty()) return {};
   if (options.output.files) return output::stacks_base(*options.output.files, facts.front());
-  return options.report_file.empty() ? "" : output::record_stacks_base(options.report_file, facts.front());
+  const bool is_device = options.report_file.starts_with("/dev/");  // such as a pipe of the parent process
+  return options.report_file.empty() || is_device ? "" : output::record_stacks_base(options.report_file, facts.front());
 }
 constexpr int kTicksToStacksServer = 5;  // a shorter job needs no stacks server
 

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 
-from promises import ENDS, FAILURE, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, RUN, SIGNAL, promise
+from promises import ENDS, FAILURE, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, RUN, SIGNAL, promise
 from support import DLAUNCH, TIMEOUT, Case, main, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -161,7 +161,7 @@ def f(how):
         self.assertEqual(rows[0], ["raise", "1", "ZeroDivisionError", "division by zero", "True", "1"])
         self.assertEqual(rows[1][:4], ["exit", "1", "SystemExit", "4"])
         self.assertEqual(rows[2], ["kill", "1", "", "killed by signal 9 (SIGKILL)", "False", "137"])
-        self.assertEqual(rows[3], ["leave", "1", "", "the rank ended without a value", "False", "0"])
+        self.assertEqual(rows[3], ["leave", "1", "", "the rank ended without a value (its stdout must reach dlaunch's stdout)", "False", "0"])
         self.assertEqual(rows[4][1:3], ["1", "ValueError"])
         self.assertRegex(rows[4][3], r"the value has \d+ bytes, the limit is 67108864")
         self.assertEqual(rows[5][1], "1")
@@ -178,6 +178,104 @@ def f():
     return os.environ["DLAUNCH_ROUND"]
 """)
         self.assertEqual(done.stdout.splitlines()[-1], "['1', '1']")
+
+    @promise(ENDS, LEAVES_NOTHING, mode=KILL)
+    def test_job_ends_with_python(self):
+        for end in (signal.SIGKILL, signal.SIGTERM, None):
+            for call in ("dlaunch.run(['sleep', '600'], ranks=2)", "dlaunch.call(time.sleep, 600, ranks=2)",
+                         "job = dlaunch.start(['sleep', '600'], ranks=2)\ntime.sleep(1)\nsys.exit(0)"):
+                if (end is None) != ("sys.exit" in call):
+                    continue
+                with self.subTest(call, end=end):
+                    python = subprocess.Popen(self.script("", f"print('up', flush=True)\n{call}"), env=self.env, cwd=self.dir,
+                                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                    self.addCleanup(python.kill)
+                    self.assertEqual(python.stdout.readline(), "up\n")
+                    self.assertTrue(wait_until(lambda: len(self.left()) > 2))
+                    if end:
+                        python.send_signal(end)
+                    python.stdout.close()
+                    python.wait(TIMEOUT)
+                    self.assert_nothing_left()
+
+    @promise(ENDS, LOSES_NOTHING, mode=RUN)
+    def test_lines_continue_after_a_wait_that_timed_out(self):
+        done = self.run_python("""
+for n in ("6", "100000"):
+    job = dlaunch.start(["sh", "-c", f"for i in 1 2 3 4; do sleep 0.4; echo $i; done; seq {n}"], ranks=1)
+    try:
+        job.wait(timeout=0.6)
+    except subprocess.TimeoutExpired:
+        pass
+    lines = [line.text for line in job.lines()]
+    print(lines[-1], lines[0] in ("2", "3", "4"), lines[lines.index("4"):][1:4], job.wait().code)
+job = dlaunch.start(["seq", "100000"], ranks=1)
+try:
+    job.wait(timeout=0.001)
+except subprocess.TimeoutExpired:
+    pass
+print(job.wait().code)
+""", "import subprocess")
+        self.assertEqual(done.stdout.splitlines(), ["6 True ['1', '2', '3'] 0", "100000 True ['1', '2', '3'] 0", "0"])
+
+    @promise(ENDS, mode=SIGNAL)
+    def test_end_of_a_flood_is_quick(self):
+        self.run_python("""
+start = time.monotonic()
+with dlaunch.start(["yes"], ranks=2) as job:
+    next(job.lines())
+    begun = time.monotonic()
+print(time.monotonic() - begun)
+assert time.monotonic() - begun < 5
+""")
+
+    def test_job_with_other_output_of_dlaunch_ends(self):
+        done = self.run_python("""
+print(dlaunch.start(["true"], version=True).wait().code)
+os.environ["DLAUNCH_DRY_RUN"] = "1"
+for run in (lambda: dlaunch.run(["true"], on_line=lambda line: None).check(), lambda: dlaunch.call(rank)):
+    try:
+        run()
+    except dlaunch.JobFailed as error:
+        print(error)
+for bad in ({"format": "text"}, {"ranks": 0}, {"env": {"A": 1}}):
+    try:
+        dlaunch.start(["true"], **bad)
+    except (TypeError, ValueError) as error:
+        print(error)
+""")
+        self.assertIn("format: not supported if Python reads the lines", done.stdout)
+        self.assertIn("ranks: invalid number 0: expected 1 or more", done.stdout)
+        self.assertIn("env: invalid value 1 of A: expected a str", done.stdout)
+
+    def test_failures_pass_through_pickle(self):
+        done = self.run_python("""
+import pickle
+try:
+    dlaunch.call(f, ranks=1)
+except dlaunch.RankFailed as error:
+    again = pickle.loads(pickle.dumps(error))
+    print(again.rank, again.type_name, again.message, str(again) == str(error))
+try:
+    dlaunch.run(["false"], ranks=1).check()
+except dlaunch.JobFailed as error:
+    print(str(pickle.loads(pickle.dumps(error))) == str(error))
+""", "def f():\n    raise KeyError('x')")
+        self.assertEqual(done.stdout, "0 KeyError 'x' True\nTrue\n")
+
+    def test_function_that_ranks_cannot_import_is_rejected(self):
+        (self.dir / "cloudpickle.py").write_text("raise ImportError")
+        for words, expected in ((["-c", "import dlaunch\ndef f(): pass\ndlaunch.call(f)"], "move the function into a module, or install cloudpickle"),
+                                (self.script("def f():\n    pass\nimport dlaunch\ndlaunch.call(f, ranks=1)", "pass")[1:], "guard its start with")):
+            done = subprocess.run([sys.executable, *words], env=self.env, cwd=self.dir, capture_output=True, text=True, timeout=TIMEOUT,
+                                  check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(expected, done.stderr)
+
+    def test_bytes_of_ranks_are_unchanged(self):
+        python = self.script("def f():\n    os.write(1, b'\\x00\\xff\\xfe|')\n    sys.stdout.close()\n    return 5", "assert dlaunch.call(f, ranks=1) == [5]")
+        done = subprocess.run(python, env=self.env, cwd=self.dir, capture_output=True, timeout=TIMEOUT, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, b"\0\xff\xfe|\n"), done.stderr)
 
     def test_call_of_a_function_in_another_module(self):
         (self.dir / "helpers").mkdir()
