@@ -59,7 +59,8 @@ def old_glibc(build):
     if not directory:
         return []
     library = next(pathlib.Path(directory[1]).glob("lib/*/libc-*.so"))
-    return [{**entry("libc6-dev"), "SPDXID": "SPDXRef-glibc", "name": "glibc", "sourceInfo": "Debian 11",
+    native = output("dpkg", "--print-architecture").strip()
+    return [{**entry(f"libc6-dev:{native}"), "SPDXID": "SPDXRef-glibc", "name": "glibc", "sourceInfo": "Debian 11",
              "versionInfo": library.stem.partition("-")[2], "externalRefs": []}]
 
 
