@@ -1,7 +1,7 @@
 # The agents of two machine types belong together if they have the same sources. Each agent contains a line with the hash
 # of its sources; cmake/AgentHash.cmake compares the lines.
 # As a module: dlaunch_mark_sources(TARGET) adds the line to a program.
-# As a script (-P): writes the line. ROOT, LIST (a file with the sources), FILE.
+# As a script (-P): writes the line. ROOT, VERSION, LIST (a file with the sources), FILE.
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(DLAUNCH_SOURCES_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
   # Appends the sources of a target and of the targets that it links to `sources`.
@@ -17,6 +17,8 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
     endforeach()
     list(APPEND seen ${target})
     get_target_property(libraries ${target} LINK_LIBRARIES)
+    get_target_property(interface ${target} INTERFACE_LINK_LIBRARIES)
+    list(APPEND libraries ${interface})
     foreach(library IN LISTS libraries)
       if(TARGET ${library} AND library MATCHES "^dlaunch_" AND NOT library IN_LIST seen)
         dlaunch_linked_sources(${library})
@@ -32,14 +34,14 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
     list(REMOVE_DUPLICATES headers)
     file(GLOB_RECURSE public ${PROJECT_SOURCE_DIR}/include/*.h)
     file(GLOB headers ${headers})
-    list(APPEND sources ${headers} ${public})
+    list(APPEND sources ${headers} ${public} ${PROJECT_SOURCE_DIR}/src/agent/hwloc_symbols.txt)
     list(SORT sources)
     set(list ${PROJECT_BINARY_DIR}/${target}_sources.txt)
     set(file ${PROJECT_BINARY_DIR}/${target}_sources.cpp)
     list(JOIN sources "\n" lines)
     file(CONFIGURE OUTPUT ${list} CONTENT "@lines@\n" @ONLY)
     add_custom_command(OUTPUT ${file} DEPENDS ${sources} ${list} ${DLAUNCH_SOURCES_SCRIPT} VERBATIM
-      COMMAND ${CMAKE_COMMAND} -D ROOT=${PROJECT_SOURCE_DIR} -D LIST=${list} -D FILE=${file} -P ${DLAUNCH_SOURCES_SCRIPT})
+      COMMAND ${CMAKE_COMMAND} -D ROOT=${PROJECT_SOURCE_DIR} -D VERSION=${PROJECT_VERSION} -D LIST=${list} -D FILE=${file} -P ${DLAUNCH_SOURCES_SCRIPT})
     add_custom_target(${target}_mark DEPENDS ${file})
     add_dependencies(${target} ${target}_mark)
     target_sources(${target} PRIVATE ${file})
@@ -48,7 +50,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
 endif()
 
 file(STRINGS ${LIST} sources)
-set(hashes)
+set(hashes "${VERSION}\n")
 foreach(source IN LISTS sources)
   file(SHA256 ${source} hash)
   cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${ROOT})

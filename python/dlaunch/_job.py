@@ -211,8 +211,11 @@ class Job:
 
     def __init__(self, words: List[str], env: Optional[Mapping[str, str]], cwd: Optional[str], capture: bool,
                  stdin: Any, report: Optional[str]) -> None:
+        program = binary()
+        self._report = os.path.join(cwd or "", report) if report else None
+        self._earlier = self._identity()
         reader, writer = (-1, -1) if report else os.pipe()
-        words = [binary(), f"--report={report or f'/dev/fd/{writer}'}", *words]
+        words = [program, f"--report={report or f'/dev/fd/{writer}'}", *words]
         pipe = subprocess.PIPE if capture else None
         try:
             self._process = _popen(words, env={**os.environ, **(env or {})}, cwd=cwd, stdin=stdin, stdout=pipe,
@@ -224,7 +227,6 @@ class Job:
         finally:
             if not report:
                 os.close(writer)
-        self._report = os.path.join(cwd or "", report) if report else None
         self._record = b""
         self._messages: List[str] = []
         self._result: Optional[Result] = None
@@ -276,10 +278,28 @@ class Job:
     def __enter__(self) -> "Job":
         return self
 
-    def __exit__(self, *_: Any) -> None:
-        if self._process.poll() is None:
+    def __exit__(self, kind: Any = None, *_: Any) -> None:
+        # Ctrl-C in a terminal also interrupts dlaunch, for which a second signal means: kill the ranks at once.
+        told = kind is KeyboardInterrupt and self._has_terminal()
+        if not told and self._process.poll() is None:
             self.end()
         self.wait()
+
+    def _has_terminal(self) -> bool:
+        """Whether the terminal sends its signals to dlaunch."""
+        try:
+            with open("/dev/tty", "rb", buffering=0) as terminal:
+                return os.tcgetpgrp(terminal.fileno()) == os.getpgid(self.pid)
+        except OSError:
+            return False
+
+    def _identity(self) -> Optional[Tuple[int, int, int]]:
+        """Of the file of the record."""
+        try:
+            status = os.stat(self._report) if self._report else None
+        except OSError:
+            return None
+        return (status.st_dev, status.st_ino, status.st_mtime_ns) if status else None
 
     def _read(self, function: Callable[[Any], None], stream: Any) -> None:
         def run() -> None:
@@ -334,7 +354,7 @@ class Job:
             messages += f"dlaunch (pid {self.pid}) was killed by {signal.Signals(-code).name}\n"
             code = 128 - code
         try:
-            if self._report:
+            if self._report and self._identity() != self._earlier:  # else the record of an earlier job
                 with open(self._report, "rb") as file:
                     self._record = file.read()
             record = json.loads(self._record)
@@ -387,7 +407,7 @@ class _ended_with_block:
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         if kind is not None:
-            self._job.__exit__()
+            self._job.__exit__(kind)
 
 
 READS_LINES = ("format", "fold", "raw", "dry_run")
@@ -401,6 +421,8 @@ def _start(argv: Sequence[str], ranks: Optional[int], hosts: Optional[Hosts], en
                            "if __name__ == '__main__'")
     if isinstance(argv, str):
         raise TypeError("argv must be a list of words, such as ['python3', 'train.py']")
+    if ":" in argv:
+        raise ValueError("argv: the word ':' separates programs: use sh -c to pass it to the program")
     if ranks is not None and (not isinstance(ranks, int) or ranks < 1):
         raise ValueError(f"ranks: invalid number {ranks!r}: expected 1 or more")
     for name, value in (env or {}).items():

@@ -218,7 +218,7 @@ Result<void> read_variable(const std::string& name, std::string_view value, cons
   const std::string_view suffix = std::string_view(name).substr(kPrefix.size());
   if (std::find(kIdentity.begin(), kIdentity.end(), suffix) != kIdentity.end()) return {};
   if (suffix == "CONFIG" || suffix == "BIN" || suffix == "PYTHON_CALL")
-    return {};  // the Python package reads the last two
+    return {};  // DLAUNCH_BIN and DLAUNCH_PYTHON_CALL: the Python package
   if (suffix == "ATTEMPT") return check_attempt(name, value);
   const std::string option = option_name(suffix);
   const OptionSpec* spec = find(option).spec;

@@ -9,6 +9,7 @@
 #include "base/shared_texts.h"
 #include "base/text.h"
 #include "launcher/frames.h"
+#include "output/file_layout.h"
 #include "sys/clock.h"
 #include "wire/archive.h"
 
@@ -26,18 +27,36 @@ bool ProgramCheck::changes_files() const {
   return has_dirs || options_.output.files || !error_files(plan_).empty();
 }
 
-/// Whether the program may be in a rank directory: a staged file has the name, or a staged link may lead to the
-/// program.
-bool ProgramCheck::may_be_staged(const std::string& program) const {
-  if (!options_.staged) return false;
-  const fs::path name = fs::path(program).filename();
-  bool found = false;
+ProgramCheck::ProgramCheck(const plan::Plan& plan, const JobOptions& options) : plan_(plan), options_(options) {
+  if (!options.staged || !changes_files()) return;
   const auto look = [&](const wire::ArchiveItem& item) -> Result<void> {
-    found = found || item.kind == wire::ArchiveItem::Kind::link || fs::path(item.name).filename() == name;
+    has_staged_links_ = has_staged_links_ || item.kind == wire::ArchiveItem::Kind::link;
+    staged_.insert(fs::path(item.name).filename());
     return {};
   };
   const auto nothing = [](const auto&...) { return Result<void>(); };
-  return !wire::ArchiveReader({look, nothing, nothing}).feed(*options_.staged) || found;
+  if (!wire::ArchiveReader({look, nothing, nothing}).feed(*options.staged)) has_staged_links_ = true;
+}
+
+/// Whether the program may be in a rank directory: a staged file has the name, or a staged link may lead to the
+/// program.
+bool ProgramCheck::may_be_staged(const std::string& program) const {
+  return has_staged_links_ || staged_.contains(fs::path(program).filename());
+}
+
+/// Whether the start of the first round removes or renames the file: an old file in a rank directory, or in a log
+/// directory of --keep-logs.
+bool ProgramCheck::is_removed(const plan::Rank& rank, const std::string& program) const {
+  if (plan_.round > 0) return false;
+  const std::string place = fs::path(program).lexically_normal().string();
+  const auto is_below = [&](const std::string& directory) {
+    return !directory.empty() && place.starts_with(directory.ends_with('/') ? directory : directory + '/');
+  };
+  if (options_.output.files && options_.output.keep_logs > 0 &&
+      is_below(output::locked_directory(*options_.output.files))) {
+    return true;
+  }
+  return std::ranges::any_of(plan_.host(rank.host).ranks, [&](int each) { return is_below(plan_.rank(each).dir); });
 }
 
 /// Whether only the rank's own directory, which does not exist yet, decides about the program.
@@ -73,14 +92,13 @@ void ProgramCheck::add(int number, const std::string& path, std::vector<Asked>& 
   if (is_unknown(rank, path)) return;
   std::string program = plan_.app_of(rank).argv.front();
   const std::string& directory = plan::program_directory(plan_.app_of(rank), plan_.host_of(rank));
-  if (!rank.dir.empty() && has_slash(program)) {
-    const std::string place = fs::path(rank.dir + '/' + program).lexically_normal().string();
-    if (!program.starts_with('/')) {
-      if (place.starts_with(rank.dir + '/')) {  // an old file with this name is removed
-        return refuse({number}, ENOENT, std::string(kCannotExecute) + program + " (from " + rank.dir + ")");
-      }
-      program = place;
+  if (has_slash(program)) {
+    const std::string& from = rank.dir.empty() ? directory : rank.dir;
+    const std::string place = program.starts_with('/') ? program : from + '/' + program;
+    if (is_removed(rank, place)) {
+      return refuse({number}, ENOENT, std::string(kCannotExecute) + program + " (from " + from + ")");
     }
+    if (!rank.dir.empty()) program = fs::path(place).lexically_normal().string();
   }
   auto question = std::ranges::find(questions, path, [](const Asked& each) { return each.query.path; });
   if (question == questions.end()) {

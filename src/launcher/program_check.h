@@ -1,10 +1,11 @@
 // Before the job changes files of earlier jobs, asks the hosts for the programs and working directories of their ranks:
-// a job that cannot start changes no file. PURE. Owned by the Launcher; the constructor arguments must outlive this
+// a job that cannot start changes no file. Owned by StartFiles; the constructor arguments must outlive this
 // object.
 #pragma once
 
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ namespace dlaunch::launcher {
 
 class ProgramCheck {
  public:
-  ProgramCheck(const plan::Plan& plan, const JobOptions& options) : plan_(plan), options_(options) {}
+  /// Reads the names of the staged files.
+  ProgramCheck(const plan::Plan& plan, const JobOptions& options);
 
   /// The questions for the host; empty if the job changes no files, and for a host with an earlier call.
   std::vector<wire::QueryHost> ask(int host);
@@ -39,12 +41,15 @@ class ProgramCheck {
 
   bool changes_files() const;
   bool may_be_staged(const std::string& program) const;
+  bool is_removed(const plan::Rank& rank, const std::string& program) const;
   bool is_unknown(const plan::Rank& rank, const std::string& path) const;
   void add(int rank, const std::string& path, std::vector<Asked>& questions);
   void refuse(const std::vector<int>& ranks, int error, const std::string& what);
 
   const plan::Plan& plan_;
   const JobOptions& options_;
+  std::set<std::string> staged_;  // names without directories
+  bool has_staged_links_ = false;
   std::map<int, std::deque<Asked>> asked_;  // by host: questions without an answer
   std::map<int, job::RankEnded> refused_;   // by rank
 };

@@ -1,9 +1,8 @@
 // Folder: joins equal units (lines and tracebacks) of several ranks into one entry with the set of its ranks (--fold).
 // Pure: the time is an argument. Owned by FoldChannel. Rules:
 // - A unit joins an entry with its key, else an entry with its text: rank 0 and rank 1 write "rank 0". If the units of
-// an
-//   entry have neither the same key nor the same text, the units without the key are shown apart. So the order in which
-//   ranks write does not decide which ranks are shown together.
+//   an entry have neither the same key nor the same text, the units without the key are shown apart. So the order in
+//   which ranks write does not decide which ranks are shown together.
 // - Entries are shown in order of creation. A process joins only an entry that is younger than its last entry, so the
 //   units of each process keep their order. Groups (streams, worlds) do not share entries.
 // - The oldest entry is shown when no open source of its group can still join, when it is kFoldDelay old, and when the

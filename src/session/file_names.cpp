@@ -191,7 +191,8 @@ static Result<void> check_moved(const std::vector<NamedFile>& files, std::span<c
 }
 
 Result<void> check_linked_names(const JobOptions& options, const std::string& pid_file,
-                                const std::vector<std::string>& read_files, const plan::Plan& plan) {
+                                const std::vector<std::string>& read_files, const plan::Plan& plan,
+                                const sys::Wait& wait) {
   const std::vector<NamedFile> written = named_files(options, pid_file, plan);
   if (std::ranges::all_of(written, is_in_rank_dir)) return {};
   const std::vector<std::string> read = all_read_files(options, read_files, plan);
@@ -201,7 +202,7 @@ Result<void> check_linked_names(const JobOptions& options, const std::string& pi
   paths.push_back(std::filesystem::path(logs).parent_path().string());
   for (const plan::Rank& rank : plan.ranks) paths.push_back(rank.dir);
   const bool has_dirs = std::ranges::any_of(plan.ranks, [](const plan::Rank& rank) { return !rank.dir.empty(); });
-  const auto identities = file_identities(paths, has_dirs || !logs.empty());
+  const auto identities = file_identities(paths, has_dirs || !logs.empty(), wait);
   if (!identities) return {};  // the lock of a file reports the disk
   std::map<std::string, const std::string*> read_as;
   std::map<std::string, const NamedFile*> written_as;

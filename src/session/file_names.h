@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "sys/io.h"
+
 #include "dlaunch/error.h"
 #include "dlaunch/job_options.h"
 #include "dlaunch/plan.h"
@@ -29,6 +31,7 @@ Result<void> check_file_names(const JobOptions& options, const std::string& pid_
 /// Rejects different names of one file, through links, for two files that the job writes, and for a file that the job
 /// reads and writes. `read_files`: see HostSession. Waits for the disk (same_files.h): call before the loop runs.
 Result<void> check_linked_names(const JobOptions& options, const std::string& pid_file,
-                                const std::vector<std::string>& read_files, const plan::Plan& plan);
+                                const std::vector<std::string>& read_files, const plan::Plan& plan,
+                                const sys::Wait& wait);
 
 }  // namespace dlaunch::session

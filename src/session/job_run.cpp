@@ -90,7 +90,6 @@ Result<job::Outcome> JobRun::run() {
   report::log_notes(log(), plan_.notes);
   for (const std::string& remark : plan_.remarks) log().info(remark);
   TRY(launcher::check_open_files(plan_, options_));
-  TRY(check_linked_names(options_, session_.pid_file(), session_.read_files(), plan_));
   TRY(open_first());
   for (;;) {
     auto round = launcher();
@@ -168,16 +167,19 @@ Result<void> JobRun::open_first() {
   const auto limit = options_.policy.timeout;
   Patience patience(limit ? start_ + *limit : Time::max());
   const sys::Wait wait = [&](std::span<pollfd> fds, Time deadline) { return patience.wait(fds, deadline); };
-  auto opened = open(&wait);
+  auto opened = check_linked_names(options_, session_.pid_file(), session_.read_files(), plan_, wait);
+  if (opened) opened = open(&wait);
   if (!opened && patience.is_over()) {
     Error& error = opened.error();
-    const std::string step = error.what.substr(std::string_view("cannot ").size());
+    constexpr std::string_view kCannot = "cannot ";
+    const bool is_disk = Clock::now() - start_ >= std::chrono::seconds(1) && error.what.starts_with(kCannot);
+    const std::string hint = is_disk ? kWaitedForDisk + error.what.substr(kCannot.size()) : "";
     error = interrupted_error(patience.signal());
     if (patience.signal() == 0) {
       error.what = "timed out after " + report::duration_text(Clock::now() - start_);
       error.exit_code = options_.policy.timeout_exit_code;
     }
-    error.hint = kWaitedForDisk + step;
+    error.hint = hint;
   }
   if (!opened) return opened;
   take_signals(signals_, options_);
@@ -188,7 +190,7 @@ Result<void> JobRun::open_first() {
 }
 
 /// `wait`: in the first round, which locks its files before it connects to hosts: a refused job changes nothing. A
-/// later round locks and creates its files on the loop (Launcher::begin_files()).
+/// later round locks and creates its files on the loop (launcher/start_files.h).
 Result<void> JobRun::open(const sys::Wait* wait) {
   output::Output::OnLine on_line;
   if (options_.lines) {

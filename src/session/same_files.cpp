@@ -46,7 +46,8 @@ std::string identity_of(const std::string& path) {
 
 }  // namespace
 
-std::optional<std::vector<FileIdentity>> file_identities(const std::vector<std::string>& paths, bool with_paths) {
+std::optional<std::vector<FileIdentity>> file_identities(const std::vector<std::string>& paths, bool with_paths,
+                                                         const sys::Wait& wait) {
   const auto helper = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {
     std::string all;
     for (const std::string& path : paths) {
@@ -57,7 +58,7 @@ std::optional<std::vector<FileIdentity>> file_identities(const std::vector<std::
     }
     sys::write_all(ends.out, all);
   });
-  const auto all = helper ? helper->read_all(kLookWait) : std::nullopt;
+  const auto all = helper ? helper->read_all(kLookWait, nullptr, std::string::npos, wait) : std::nullopt;
   if (!all) return std::nullopt;
   const std::vector<std::string> texts = split(*all, '\0');
   std::vector<FileIdentity> found(paths.size());

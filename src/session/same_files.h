@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sys/io.h"
+
 namespace dlaunch::session {
 
 struct FileIdentity {
@@ -14,7 +16,9 @@ struct FileIdentity {
   std::string path;  ///< without links; empty if not asked for
 };
 
-/// In the order of the paths. A helper process looks; nullopt if a disk does not respond within 5 s.
-std::optional<std::vector<FileIdentity>> file_identities(const std::vector<std::string>& paths, bool with_paths);
+/// In the order of the paths. A helper process looks; nullopt if a disk does not respond within 5 s, or if `wait` ends
+/// early.
+std::optional<std::vector<FileIdentity>> file_identities(const std::vector<std::string>& paths, bool with_paths,
+                                                         const sys::Wait& wait);
 
 }  // namespace dlaunch::session

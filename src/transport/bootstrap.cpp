@@ -123,7 +123,9 @@ m=
 agent "$m" || { m=$(uname -m); agent "$m"; }
 if [ -n "$p" ]; then
   a=$p x='{machine}'
-  case $p in *"$x"*) a=${p%%"$x"*}$m${p#*"$x"} ;; esac
+  while :; do
+    case $a in *"$x"*) a=${a%%"$x"*}$m${a#*"$x"} ;; *) break ;; esac
+  done
   [ -x "$a" ] || die "agent not found or not executable: $a"
 elif [ -z "$h" ]; then
   say need "$m"

@@ -55,7 +55,11 @@ class OneHost(Case):
                 self.assert_all_stays(absolute, ["--wdir", self.dir / "nowhere", "true"], 127, "cannot enter the working directory")
 
     def test_program_of_an_earlier_job_in_the_rank_directory_is_missing(self):
-        self.assert_all_stays(("--rank-dir", "dirs/{rank}"), ["./prog"], 127, "use --stage to copy the program")
+        for name in ("./prog", "../0/prog"):
+            self.assert_all_stays(("--rank-dir", "dirs/{rank}"), [name], 127, "use --stage to copy the program")
+        self.assert_all_stays(("--rank-dir", "dirs/{rank}"), [self.dir / "dirs/0/prog"], 127, "not found on")
+        logs = ("--keep-logs", 1, "--log-dir", "logs", "--rank-dir", "logs/{rank}")
+        self.assert_all_stays(logs, [self.dir / "logs/1/prog"], 127, "not found on")
 
     def test_program_in_a_rank_directory_is_found(self):
         (self.dir / "bin").mkdir()
