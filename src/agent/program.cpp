@@ -21,6 +21,7 @@ int check(const std::string& path) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return errno;
   if (S_ISDIR(info.st_mode)) return EISDIR;
+  if (!S_ISREG(info.st_mode)) return EACCES;  // as execve(2); open(2) of a FIFO would wait
   return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;
 }
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <iterator>
 #include <string>
@@ -23,6 +24,7 @@
 
 #include "output/line_splitter.h"
 #include "output/own_files.h"
+#include "output/rotation.h"
 #include "sys/fd.h"
 #include "sys/file_lock.h"
 #include "sys/files.h"
@@ -31,92 +33,6 @@
 
 namespace dlaunch::output {
 namespace {
-
-/// Whether the entry is a directory and not a link. If not, errno is ENOTDIR, or 0 if the entry does not exist.
-bool is_directory(const sys::HeldDirectory& parent, const std::string& name) {
-  const auto facts = parent.facts_of(name);
-  errno = facts ? ENOTDIR : errno == ENOENT ? 0 : errno;
-  return facts && S_ISDIR(facts->st_mode);
-}
-
-/// Keeps the log directories of earlier jobs (--keep-logs): renames PATH to PATH.1, PATH.1 to PATH.2, and so on.
-/// Removes the oldest directory if `keep` of them exist, after all renames. A failed step undoes the renames before it.
-class Rotation {
- public:
-  /// `gave_up`: whether the job was given up; then the rotation fails with ECANCELED.
-  Rotation(std::string path, std::uint32_t keep, std::function<bool()> gave_up)
-      : path_(std::move(path)), keep_(keep), gave_up_(std::move(gave_up)), place_(sys::HeldPlace::of(path_)) {}
-
-  /// Returns the failed step, with errno set, or an empty text.
-  std::string run() {
-    if (!place_) return errno == ENOENT ? "" : "keep " + path_;
-    if (!is_directory(place_.directory, place_.name)) return errno == 0 ? "" : "keep " + path_;
-    std::uint32_t last = 1;
-    while (last < keep_ && is_directory(place_.directory, name(last))) ++last;
-    for (const std::uint32_t n : {std::uint32_t{0}, last}) {
-      if (std::string failed = check(n); !failed.empty()) return failed;
-    }
-    if (std::string failed = rename_all(last); !failed.empty()) {
-      undo();
-      return failed;
-    }
-    return "";
-  }
-
- private:
-  std::string numbered(std::string path, std::uint32_t n) const {
-    return n == 0 ? path : std::move(path) + '.' + std::to_string(n);
-  }
-  std::string name(std::uint32_t n) const { return numbered(place_.name, n); }
-  std::string shown(std::uint32_t n) const { return numbered(path_, n); }
-
-  std::string check(std::uint32_t n) const {
-    const sys::HeldDirectory kept = place_.directory.open_below(name(n));
-    const auto obstacle = n != 0 && kept ? kept.obstacle_below() : std::nullopt;
-    errno = obstacle ? obstacle->error : 0;
-    if (errno != 0) return "remove " + shown(n);
-    const std::string used = !kept                        ? ""
-                             : n != 0 && kept.is_locked() ? "."
-                             : obstacle                   ? obstacle->path
-                                                          : kept.locked_below();
-    errno = EBUSY;
-    return used.empty() ? "" : "keep " + path_ + " while a job uses " + shown(n) + (used == "." ? "" : '/' + used);
-  }
-
-  std::string rename_all(std::uint32_t last) {
-    const std::string removed = "." + place_.name + ".removed.dlaunch";
-    const bool removes = is_directory(place_.directory, name(last));
-    if (!removes && errno != 0) return "keep " + path_ + " as " + shown(last);
-    place_.directory.remove_tree(removed);  // of a job whose machine failed
-    if (removes && !rename(name(last), removed)) return "remove " + shown(last);
-    for (std::uint32_t n = last; n > 0; --n) {
-      if (!rename(name(n - 1), name(n))) return "rename " + shown(n - 1) + " to " + shown(n);
-    }
-    if (!removes) return "";
-    errno = gave_up_() ? ECANCELED : place_.directory.remove_tree(removed);
-    return errno == 0 ? "" : "remove " + shown(last);
-  }
-
-  bool rename(const std::string& from, const std::string& to) {
-    errno = gave_up_() ? ECANCELED : place_.directory.rename(from, to);
-    if (errno == 0) renamed_.emplace_back(from, to);
-    return errno == 0;
-  }
-
-  void undo() {
-    const int error = errno;
-    for (auto each = renamed_.rbegin(); each != renamed_.rend(); ++each) {
-      place_.directory.rename(each->second, each->first);
-    }
-    errno = error;
-  }
-
-  const std::string path_;
-  const std::uint32_t keep_;
-  const std::function<bool()> gave_up_;
-  const sys::HeldPlace place_;
-  std::vector<std::pair<std::string, std::string>> renamed_;
-};
 
 using Kind = DiskCommand::Kind;
 
@@ -277,12 +193,37 @@ class DiskProcess {
 
   void lock(const std::string& path, bool create) {
     if (refused_) return;
-    const auto made =  // `create` reports an error
-        create ? sys::HeldDirectory::make(path, kDirectoryMode, &made_) : sys::HeldDirectory::open(path);
-    sys::Fd fd(made ? ::openat(made.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
-    directory_ = std::move(fd);
     locked_path_ = path;
-    if (lock_directory()) send({WriterEvent::Kind::claimed, 0});
+    if (!take_directory(create)) return;
+    // Another job may have come and gone since the rotation.
+    while (create && keep_ > 0 && has_files(directory_)) {
+      if (!run_rotation() || !take_directory(true)) return;
+    }
+    send({WriterEvent::Kind::claimed, 0});
+  }
+
+  /// Locks the directory that has the name now. False: another job has the lock.
+  bool take_directory(bool create) {
+    for (;;) {
+      const auto made =  // `create` reports an error
+          create ? sys::HeldDirectory::make(locked_path_, kDirectoryMode, &made_)
+                 : sys::HeldDirectory::open(locked_path_);
+      directory_ = sys::Fd(made ? ::openat(made.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
+      if (!lock_directory()) return false;
+      struct stat locked{};
+      struct stat named{};
+      // A job that had the lock may have renamed the directory before.
+      if (!directory_ || ::fstat(directory_.get(), &locked) != 0 || ::stat(locked_path_.c_str(), &named) != 0 ||
+          (locked.st_dev == named.st_dev && locked.st_ino == named.st_ino)) {
+        return true;
+      }
+    }
+  }
+
+  static bool has_files(const sys::Fd& directory) {
+    std::error_code ignored;
+    return directory && !std::filesystem::is_empty("/proc/self/fd/" + std::to_string(directory.get()), ignored) &&
+           !ignored;
   }
 
   /// False: another job has the lock.
@@ -302,11 +243,20 @@ class DiskProcess {
 
   void rotate(const std::string& path, std::uint32_t keep) {
     if (refused_) return;
+    keep_ = keep;
+    locked_path_ = path;
+    if (!directory_ && !take_directory(false)) return;  // the directory may be new
+    if (run_rotation()) send({WriterEvent::Kind::rotated, 0});
+  }
+
+  bool run_rotation() {
+    const std::string failed = Rotation(locked_path_, keep_, [this] { return gave_up(); }).run();
+    if (failed.empty()) return true;
     WriterEvent event{WriterEvent::Kind::rotated, 0};
-    const std::string failed = Rotation(path, keep, [this] { return gave_up(); }).run();
-    if (!failed.empty()) event.error = errno;
-    refused_ = event.error != 0;
+    event.error = errno;
+    refused_ = true;
     send(event, failed);
+    return false;
   }
 
   void create(const std::string& path, Kind kind) {
@@ -426,6 +376,7 @@ class DiskProcess {
   OwnFiles own_files_;
   sys::Fd directory_;  // holds the lock of the log directory
   std::string locked_path_;
+  std::uint32_t keep_ = 0;  // renamed directories; 0: the files are overwritten
   std::vector<Claimed> claimed_;
   std::vector<std::string> made_;  // created directories, until `empty`
   bool emptied_ = false;           // all files of the first ranks

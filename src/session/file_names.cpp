@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/environment.h"
 #include "base/index_cast.h"
 #include "base/printable.h"
 #include "base/shared_texts.h"
@@ -52,8 +53,14 @@ std::vector<std::string> all_read_files(const JobOptions& options, std::vector<s
   all.insert(all.end(), options.stage.begin(), options.stage.end());
   for (const plan::PlannedHost& host : plan.hosts) {
     for (const plan::App& app : plan.apps) {
-      if (!host.host.local || app.argv.empty() || app.argv.front().find('/') == std::string::npos) continue;
-      all.push_back((std::filesystem::path(plan::program_directory(app, host)) / app.argv.front()).string());
+      if (!host.host.local || app.argv.empty()) continue;
+      const std::filesystem::path from = plan::program_directory(app, host);
+      const std::string& program = app.argv.front();
+      const bool in_path = program.find('/') == std::string::npos;
+      for (const std::string& place :
+           in_path ? split(search_path(plan::program_environment(app, host)), ':') : std::vector<std::string>{""}) {
+        all.push_back((from / place / program).string());
+      }
     }
   }
   return all;

@@ -216,6 +216,21 @@ class Layout(Case):
                 self.assertIn(b"| cannot find the data", result.stderr)
                 self.assertIn(b"logs/1/rank.1/" + name.encode(), result.stderr)
 
+    @promise(LOSES_NOTHING, mode=FILES)
+    def test_jobs_that_come_at_the_same_time_keep_the_logs_of_each(self):
+        """A job that was not rejected has its files, in one directory."""
+        for attempt in range(8):
+            folder = self.dir / str(attempt)
+            folder.mkdir()
+            words = [support.DLAUNCH, "-n", "2", "--keep-logs", "9", "--log-dir", "logs", "echo"]
+            jobs = [subprocess.Popen([*words, f"job {job}"], cwd=folder, env=self.env, stdin=subprocess.DEVNULL,
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for job in range(6)]
+            codes = [job.wait(support.TIMEOUT) for job in jobs]
+            self.assertIn(0, codes)
+            for job, code in enumerate(codes):
+                own = [path for path in folder.rglob("stdout") if path.read_text() == f"job {job}\n"]
+                self.assertEqual((len(own), len({path.parents[1] for path in own})), (2, 1) if code == 0 else (0, 0), (codes, own))
+
 
 class Rejected(Case):
     def check_refused(self, target, *says):

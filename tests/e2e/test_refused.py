@@ -4,7 +4,7 @@ import shutil
 
 import support
 from hosts_case import HostsCase
-from promises import FILES, LOSES_NOTHING, NAMES_FIRST, STAGING, START, promise
+from promises import ENDS, FILES, LOSES_NOTHING, NAMES_FIRST, STAGING, START, promise
 from support import Case, sh
 
 LOGS = (("--log-dir", "logs"), ("--keep-logs", 1, "--log-dir", "logs"), ("--stdout-file", "out/{rank}"),
@@ -46,6 +46,15 @@ class OneHost(Case):
             for options in LOGS:
                 with self.subTest(job=job, options=options):
                     self.assert_all_stays(options, job, code, said)
+
+    @promise(ENDS, LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES))
+    def test_fifo_as_a_program_changes_no_file(self):
+        os.mkfifo(self.dir / "fifo", 0o755)
+        for options in (*LOGS[:2], ()):
+            with self.subTest(options=options):
+                result = self.run_dlaunch("-n", 1, *options, "./fifo", timeout=10)
+                self.assert_told(result, 126, "fifo")
+                self.assertFalse((self.dir / "logs").exists())
 
     @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES))
     def test_missing_working_directory_changes_no_file(self):
@@ -133,6 +142,20 @@ class Names(Case):
                             self.assert_exit(result, 2)
                             self.assertRegex(result.stderr, b"conflicts with .*: the start of the job re(moves|names)")
                             self.assertEqual(contents(self.dir), before)
+
+    @promise(LOSES_NOTHING, mode=(START, FILES))
+    def test_output_in_place_of_a_program_in_path_is_rejected(self):
+        tools = self.dir / "tools"
+        tools.mkdir()
+        shutil.copy("/bin/true", tools / "tool")
+        before = (tools / "tool").read_bytes()
+        self.env["PATH"] = f"{tools}:{self.env['PATH']}"
+        for option in ("--report", "--junit", "--stdout-file", "--report-pid"):
+            with self.subTest(option):
+                result = self.run_dlaunch("-n", 1, option, "tools/tool", "tool")
+                self.assert_exit(result, 2)
+                self.assertIn("the job reads this file", result.stderr.decode())
+                self.assertEqual((tools / "tool").read_bytes(), before)
 
     def test_files_with_other_names_are_written(self):
         for args in (("--stdout-file", "real/x", "--stderr-file", "real/x"), ("--stdout-file", "alias/y", "--report", "real/z"),
