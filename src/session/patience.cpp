@@ -22,14 +22,13 @@ std::vector<int> signals_to_catch() {
 
 }  // namespace
 
-Patience::Patience(Time until) : until_(until), caught_(signals_to_catch()) {}
-
 int Patience::wait(std::span<pollfd> fds, Time deadline) {
+  if (!caught_) caught_.emplace(signals_to_catch());
   std::vector<pollfd> all(fds.begin(), fds.end());
-  all.push_back({caught_.fd(), POLLIN, 0});
+  all.push_back({caught_->fd(), POLLIN, 0});
   for (;;) {
     if (sys::poll_until(all, signal_ != 0 ? Clock::now() : std::min(deadline, until_)) < 0) return -1;
-    while (const auto caught = caught_.next()) {
+    while (const auto caught = caught_->next()) {
       seen_.push_back(caught->number);
       if (signal_ == 0 && is_end_signal(caught->number)) signal_ = caught->number;
     }
@@ -42,7 +41,7 @@ int Patience::wait(std::span<pollfd> fds, Time deadline) {
 }
 
 void Patience::release() {
-  caught_.release();
+  if (caught_) caught_->release();
   for (const int signal : seen_) ::raise(signal);
 }
 

@@ -2,6 +2,7 @@
 // the time limit, ends them. Owned by JobRun.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,9 +15,9 @@ namespace dlaunch::session {
 
 class Patience {
  public:
-  /// Catches the signals of a job that this process does not ignore, except for those of a terminal's job control.
-  explicit Patience(Time until);
-  /// As sys::poll_until(). Returns 0 early at the end of the patience.
+  explicit Patience(Time until) : until_(until) {}
+  /// As sys::poll_until(). Returns 0 early at the end of the patience. From the first call on, this object catches the
+  /// signals of a job that this process does not ignore, except for those of a terminal's job control.
   int wait(std::span<pollfd> fds, Time deadline);
   /// Whether a wait ended early.
   bool is_over() const { return over_; }
@@ -27,7 +28,7 @@ class Patience {
 
  private:
   const Time until_;
-  sys::CaughtSignals caught_;
+  std::optional<sys::CaughtSignals> caught_;
   std::vector<int> seen_;
   int signal_ = 0;
   bool over_ = false;

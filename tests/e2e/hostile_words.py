@@ -78,7 +78,7 @@ def answer_query(fields):
     wdirs, programs, names = count_lists(fields)
     send(FACTS, struct.pack("<q", 0) + string(TEXT) + struct.pack("<I", 2) + string(LONG) + b"\0" + numbers() + string(TEXT) +
          struct.pack("<qq", -1, -1) + numbers(*[0] * wdirs) + strings(*[b""] * programs) + strings(*[TEXT] * programs) +
-         strings(*[TEXT] * names) + string(TEXT) + strings(TEXT) + strings() + numbers())
+         strings(*[TEXT] * names) + string(TEXT) + strings(TEXT) + strings() + numbers() + numbers(*[2] * programs))
 
 
 def main(what):
