@@ -30,7 +30,7 @@ class OneHost(Case):
     def assert_all_stays(self, options, job, code, said):
         for name in ("logs", "dirs"):
             shutil.rmtree(self.dir / name, ignore_errors=True)
-        self.assert_exit(self.run_dlaunch("-n", 2, "--oversubscribe", *options, *sh("echo old; echo old > old; cp /bin/true prog")), 0)
+        self.assert_exit(self.run_dlaunch("-n", 2, "--oversubscribe", *options, *sh("echo old; echo old > old; cp /bin/true p$RANK_ID && mv p$RANK_ID prog")), 0)
         before = contents(self.dir)
         result = self.run_dlaunch("-n", 2, "--oversubscribe", *options, *job)
         self.assert_told(result, code, said)
