@@ -139,7 +139,8 @@ def _print(line: Line) -> None:
     stream = sys.stdout if line.stream == "stdout" else sys.stderr
     if line.rank is None or stream is None:  # the messages of dlaunch are part of the exception
         return
-    end = "" if line.text.endswith("\r") else "\n"
+    is_piece = not line.eol and len(line.data) >= 1 << 20
+    end = "" if line.text.endswith("\r") or is_piece else "\n"
     buffer = getattr(stream, "buffer", None)
     if buffer is None:  # a notebook, or a test that replaced the stream
         stream.write(line.text + end)
@@ -158,7 +159,8 @@ def _values(result: Result, answers: Dict[int, _Answer]) -> List[Any]:
         raise RankFailed(result, failure.rank, failure.host, *told)
     result.check()
     if not result.record:
-        raise JobFailed(result, f"{binary()} did not run the job: DLAUNCH_BIN or PATH may name another program")
+        raise JobFailed(result, f"{binary()} ran no job: an option or a variable DLAUNCH_* asks for other output, "
+                                "or DLAUNCH_BIN names another program")
     values = []
     for rank in result.ranks:
         answer = answers.get(rank.rank)

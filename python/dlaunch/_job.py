@@ -19,6 +19,7 @@ from typing import Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional
 Hosts = Union[str, Sequence[str]]
 
 PIECE = 1 << 16      # bytes: dlaunch divides longer lines
+MOST_AFTER_INTERRUPT = 15  # seconds
 MOST_AFTER_END = 10  # seconds: another process may keep a pipe of dlaunch open
 
 
@@ -169,7 +170,8 @@ class _Starter(threading.Thread):
         while True:
             self._calls.get()()
 
-    def popen(self, *args: Any, **kwargs: Any) -> "subprocess.Popen[bytes]":
+    def popen(self, close: Sequence[int], *args: Any, **kwargs: Any) -> "subprocess.Popen[bytes]":
+        """Closes the descriptors afterwards."""
         done: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
 
         def call() -> None:
@@ -177,9 +179,21 @@ class _Starter(threading.Thread):
                 done.put(subprocess.Popen(*args, **kwargs))
             except BaseException as error:
                 done.put(error)
+            for fd in close:
+                os.close(fd)
+
+        def end() -> None:
+            lost = done.get()
+            if isinstance(lost, subprocess.Popen):
+                lost.terminate()
+                threading.Thread(target=lost.wait, daemon=True).start()
 
         self._calls.put(call)
-        started = done.get()
+        try:
+            started = done.get()
+        except BaseException:  # Ctrl-C: nobody else knows the process
+            self._calls.put(end)
+            raise
         if isinstance(started, BaseException):
             raise started
         return started
@@ -191,7 +205,7 @@ _prctl = ctypes.CDLL(None, use_errno=True).prctl
 _PR_SET_PDEATHSIG = 1
 
 
-def _popen(*args: Any, **kwargs: Any) -> "subprocess.Popen[bytes]":
+def _popen(close: Sequence[int], *args: Any, **kwargs: Any) -> "subprocess.Popen[bytes]":
     global _starter
     parent = os.getpid()
 
@@ -203,7 +217,7 @@ def _popen(*args: Any, **kwargs: Any) -> "subprocess.Popen[bytes]":
     with _starter_lock:
         if _starter is None or _starter.pid != parent:
             _starter = _Starter()
-    return _starter.popen(*args, preexec_fn=end_with_parent, **kwargs)
+    return _starter.popen(close, *args, preexec_fn=end_with_parent, **kwargs)
 
 
 class Job:
@@ -217,16 +231,14 @@ class Job:
         reader, writer = (-1, -1) if report else os.pipe()
         words = [program, f"--report={report or f'/dev/fd/{writer}'}", *words]
         pipe = subprocess.PIPE if capture else None
+        closed = () if report else (writer,)
         try:
-            self._process = _popen(words, env={**os.environ, **(env or {})}, cwd=cwd, stdin=stdin, stdout=pipe,
-                                   stderr=pipe, pass_fds=() if report else (writer,))
+            self._process = _popen(closed, words, env={**os.environ, **(env or {})}, cwd=cwd, stdin=stdin, stdout=pipe,
+                                   stderr=pipe, pass_fds=closed)
         except BaseException:
             if not report:
                 os.close(reader)
             raise
-        finally:
-            if not report:
-                os.close(writer)
         self._record = b""
         self._messages: List[str] = []
         self._result: Optional[Result] = None
@@ -280,8 +292,13 @@ class Job:
 
     def __exit__(self, kind: Any = None, *_: Any) -> None:
         # Ctrl-C in a terminal also interrupts dlaunch, for which a second signal means: kill the ranks at once.
-        told = kind is KeyboardInterrupt and self._has_terminal()
-        if not told and self._process.poll() is None:
+        if kind is KeyboardInterrupt and self._has_terminal():
+            try:
+                self.wait(MOST_AFTER_INTERRUPT)
+                return
+            except subprocess.TimeoutExpired:
+                pass  # another source of the interrupt, such as kill or a debugger
+        if self._process.poll() is None:
             self.end()
         self.wait()
 
@@ -321,16 +338,18 @@ class Job:
         begun: Dict[Any, Line] = {}  # pieces of lines
         for raw in stream:
             if self._lines.is_dropping():  # a parsed line costs more than a rank that floods needs to write it
+                begun.clear()
                 continue
             try:
                 row = json.loads(raw)
                 key = (row.get("world"), row["rank"], row["stream"])
                 data = base64.b64decode(row["base64"]) if "base64" in row else row["text"].encode()
-            except (ValueError, KeyError, TypeError):  # --help, --version, --dry-run
+                host = row["host"]
+            except (AttributeError, ValueError, KeyError, TypeError):  # --help, --version, --dry-run
                 self._lines.put(Line(None, "", "stdout", raw.decode(errors="replace").rstrip("\n")))
                 continue
             before = begun.pop(key, None)
-            line = Line(row["rank"], row["host"], row["stream"], "", row.get("round", 0),
+            line = Line(row["rank"], host, row["stream"], "", row.get("round", 0),
                         (before.data if before else b"") + data, row.get("eol", True))
             if not line.eol and len(data) >= PIECE and len(line.data) < 1 << 20:
                 begun[key] = line

@@ -61,9 +61,4 @@ def main():
 
 
 if __name__ == "__main__":
-    end = main()
-    try:
-        sys.stdout.close()
-    except Exception:
-        sys.stdout = None
-    sys.exit(end)
+    sys.exit(main())

@@ -277,6 +277,33 @@ except dlaunch.JobFailed as error:
         done = subprocess.run(python, env=self.env, cwd=self.dir, capture_output=True, timeout=TIMEOUT, check=False)
         self.assertEqual((done.returncode, done.stdout), (0, b"\0\xff\xfe|\n"), done.stderr)
 
+    @promise(LOSES_NOTHING, mode=RUN)
+    def test_thread_that_continues_after_its_function_prints_all_lines(self):
+        done = self.run_python("""
+seen = []
+print(dlaunch.call(f, ranks=1, on_line=lambda line: seen.append(line.text)), len(seen))
+""", """
+def f():
+    import threading
+    threading.Thread(target=lambda: [print("line", i) for i in range(2000)]).start()
+    return 1
+""")
+        self.assertIn(done.stdout, ("[1] 2000\n", "[1] 2001\n"))  # the value may divide a line of the thread
+
+    @promise(ENDS, LEAVES_NOTHING, mode=SIGNAL)
+    def test_interrupted_start_leaves_no_job(self):
+        self.run_python("""
+for i in range(20):
+    try:
+        threading.Timer(i / 4000, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with dlaunch.start(["sleep", "600"], ranks=1):
+            time.sleep(0.2)
+    except KeyboardInterrupt:
+        pass
+    time.sleep(0.05)
+""", "import threading")
+        self.assert_nothing_left()
+
     def test_call_of_a_function_in_another_module(self):
         (self.dir / "helpers").mkdir()
         (self.dir / "helpers/tools.py").write_text("def twice(n):\n    return 2 * n\n")
