@@ -94,8 +94,9 @@ HelperProcess::HelperProcess(int pid, Fd handle, Fd in, Fd out)
 
 std::optional<HelperProcess> HelperProcess::start(const std::function<void(Ends)>& work, Inherited inherited) {
   Pipe to = make_pipe();
+  Pipe gate = make_pipe();  // the work begins when the parent has a handle of the process
   int sockets[2];
-  if (!to.read || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return std::nullopt;
+  if (!to.read || !gate.read || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return std::nullopt;
   Fd ours(sockets[0]);
   const Fd theirs(sockets[1]);
   sigset_t all;
@@ -103,7 +104,12 @@ std::optional<HelperProcess> HelperProcess::start(const std::function<void(Ends)
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the parent's handlers must not run in the child
   const pid_t pid = ::fork();
-  if (pid == 0) run_work(work, {to.read.get(), theirs.get()}, inherited);
+  if (pid == 0) {
+    gate.write.reset();
+    char begin = 0;
+    if (::read(gate.read.get(), &begin, 1) != 1) ::_exit(0);
+    run_work(work, {to.read.get(), theirs.get()}, inherited);
+  }
   const int error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = error;
@@ -116,6 +122,7 @@ std::optional<HelperProcess> HelperProcess::start(const std::function<void(Ends)
     errno = why;
     return std::nullopt;
   }
+  write_all(gate.write.get(), "b");
   return HelperProcess(pid, std::move(handle), std::move(to.write), std::move(ours));
 }
 
