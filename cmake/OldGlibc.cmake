@@ -1,6 +1,6 @@
-# Programs for an older glibc than the build machine's: -DDLAUNCH_GLIBC=DIR links with the glibc in DIR (scripts/release
-# makes DIR from Debian packages). The compiler, the headers and all other libraries are the build machine's. A function
-# that the older glibc lacks is an error of the linker; old_glibc.cpp has these functions.
+# Programs for an older glibc than the build machine's: -DDLAUNCH_GLIBC=DIR links with the glibc in DIR
+# (packaging/old-glibc makes DIR from Debian packages). The compiler, the headers and all other libraries are the build
+# machine's. A function that the older glibc lacks is an error of the linker; old_glibc.cpp has these functions.
 
 set(DLAUNCH_GLIBC "" CACHE PATH "A directory tree with an older glibc (lib and usr/lib) to link with")
 add_library(dlaunch_glibc INTERFACE)

@@ -191,7 +191,7 @@ class _Starter(threading.Thread):
         self._calls.put(call)
         try:
             started = done.get()
-        except BaseException:  # Ctrl-C: nobody else knows the process
+        except BaseException:  # Ctrl-C: only end() can reach the process
             self._calls.put(end)
             raise
         if isinstance(started, BaseException):
@@ -275,17 +275,15 @@ class Job:
         self._lines.drop(True)
         try:
             code = self._process.wait(timeout)
+            with self._ended:
+                if self._result is None:
+                    end = time.monotonic() + MOST_AFTER_END
+                    for thread in self._threads:
+                        thread.join(max(0.0, end - time.monotonic()))
+                    self._result = self._make_result(code)
+                return self._result
         finally:
             self._lines.drop(False)
-        with self._ended:
-            if self._result is None:
-                self._lines.drop(True)
-                end = time.monotonic() + MOST_AFTER_END
-                for thread in self._threads:
-                    thread.join(max(0.0, end - time.monotonic()))
-                self._lines.drop(False)
-                self._result = self._make_result(code)
-            return self._result
 
     def __enter__(self) -> "Job":
         return self
@@ -408,25 +406,11 @@ def run(argv: Sequence[str], *, ranks: Optional[int] = None, hosts: Optional[Hos
     arguments are those of start()."""
     job = _start(argv, ranks, hosts, env, timeout, cwd, stdin, report, on_line is not None,
                  {**options, "stdin": stdin_to})
-    with _ended_with_block(job):
+    with job:  # a job that has ended stays as it is
         if on_line:
             for line in job.lines():
                 on_line(line)
         return job.wait()
-
-
-class _ended_with_block:
-    """If an exception leaves the block (Ctrl-C, an error of on_line), ends the job and waits for its end."""
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        if kind is not None:
-            self._job.__exit__(kind)
 
 
 READS_LINES = ("format", "fold", "raw", "dry_run")

@@ -180,6 +180,8 @@ constexpr std::string_view kPrefix = "DLAUNCH_";
 constexpr std::array<std::string_view, 12> kIdentity{"RANK",      "SIZE",      "LOCAL_RANK", "LOCAL_SIZE",
                                                      "NODE_RANK", "NUM_NODES", "HOST",       "DEVICE",
                                                      "JOB_ID",    "WORLD",     "FAKE_HOST",  "ROUND"};
+/// Variables that are no options: of the config file, and of the Python package.
+constexpr std::array<std::string_view, 3> kOthers{"CONFIG", "BIN", "PYTHON_CALL"};
 constexpr int kMostAttempts = 1000000;
 
 /// "ON_FAILURE" to "on-failure".
@@ -217,8 +219,7 @@ Result<void> read_variable(const std::string& name, std::string_view value, cons
                            Preferences& preferences) {
   const std::string_view suffix = std::string_view(name).substr(kPrefix.size());
   if (std::find(kIdentity.begin(), kIdentity.end(), suffix) != kIdentity.end()) return {};
-  if (suffix == "CONFIG" || suffix == "BIN" || suffix == "PYTHON_CALL")
-    return {};  // DLAUNCH_BIN and DLAUNCH_PYTHON_CALL: the Python package
+  if (std::find(kOthers.begin(), kOthers.end(), suffix) != kOthers.end()) return {};
   if (suffix == "ATTEMPT") return check_attempt(name, value);
   const std::string option = option_name(suffix);
   const OptionSpec* spec = find(option).spec;

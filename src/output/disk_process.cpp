@@ -212,11 +212,11 @@ class DiskProcess {
       if (!lock_directory()) return false;
       struct stat locked{};
       struct stat named{};
+      if (!directory_ || ::fstat(directory_.get(), &locked) != 0) return true;
+      const bool is_named = ::stat(locked_path_.c_str(), &named) == 0;
+      if (!is_named && errno != ENOENT) return true;
       // A job that had the lock may have renamed the directory before.
-      if (!directory_ || ::fstat(directory_.get(), &locked) != 0 || ::stat(locked_path_.c_str(), &named) != 0 ||
-          (locked.st_dev == named.st_dev && locked.st_ino == named.st_ino)) {
-        return true;
-      }
+      if (is_named && locked.st_dev == named.st_dev && locked.st_ino == named.st_ino) return true;
     }
   }
 

@@ -4,11 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "sys/io.h"
-
 #include "dlaunch/error.h"
 #include "dlaunch/job_options.h"
 #include "dlaunch/plan.h"
+#include "sys/io.h"
 
 namespace dlaunch::session {
 
