@@ -100,22 +100,11 @@ except ZeroDivisionError:
                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
                 self.addCleanup(python.kill)
                 self.assertEqual(python.stdout.readline(), "up\n")
-                self.assertTrue(wait_until(lambda: len(self.left()) > 2))
+                self.assertTrue(wait_until(lambda: len(self.processes()) > 2))
                 python.send_signal(signal.SIGINT)
                 _, errors = python.communicate(timeout=TIMEOUT)
                 self.assertIn("KeyboardInterrupt", errors)
                 self.assert_nothing_left()
-
-    def left(self):
-        children = pathlib.Path("/proc").glob("[0-9]*/environ")
-        found = []
-        for path in children:
-            try:
-                if self.marker.encode() in path.read_bytes():
-                    found.append(path.parent.name)
-            except OSError:
-                pass
-        return found
 
     def test_call_returns_the_values_in_the_order_of_ranks(self):
         done = self.run_python("""
@@ -191,7 +180,7 @@ def f():
                                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
                     self.addCleanup(python.kill)
                     self.assertEqual(python.stdout.readline(), "up\n")
-                    self.assertTrue(wait_until(lambda: len(self.left()) > 2))
+                    self.assertTrue(wait_until(lambda: len(self.processes()) > 2))
                     if end:
                         python.send_signal(end)
                     python.stdout.close()
