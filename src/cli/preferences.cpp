@@ -180,7 +180,7 @@ constexpr std::string_view kPrefix = "DLAUNCH_";
 constexpr std::array<std::string_view, 12> kIdentity{"RANK",      "SIZE",      "LOCAL_RANK", "LOCAL_SIZE",
                                                      "NODE_RANK", "NUM_NODES", "HOST",       "DEVICE",
                                                      "JOB_ID",    "WORLD",     "FAKE_HOST",  "ROUND"};
-/// Variables that are no options: of the config file, and of the Python package.
+/// Other variables of dlaunch: of the config file, and of the Python package.
 constexpr std::array<std::string_view, 3> kOthers{"CONFIG", "BIN", "PYTHON_CALL"};
 constexpr int kMostAttempts = 1000000;
 
