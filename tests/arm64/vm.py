@@ -140,7 +140,7 @@ class Machine:
 
     def ssh(self, command, **options):
         """Runs a shell command in the machine, in the checkout's directory."""
-        return subprocess.run(["ssh", "-F", self.config, "-o", "ConnectTimeout=30", "arm", f"cd {CHECKOUT} && {command}"],
+        return subprocess.run(["ssh", "-F", self.config, "-o", "ConnectTimeout=30", "arm", f"cd {CHECKOUT} || exit; {command}"],
                               stdin=subprocess.DEVNULL, check=False, **options)
 
     def stop(self):
