@@ -15,6 +15,7 @@
 #include "report/write_file.h"
 #include "sys/file_lock.h"
 #include "sys/held_directory.h"
+#include "sys/inherited.h"
 #include "sys/io.h"
 
 namespace dlaunch::report {
@@ -44,7 +45,7 @@ class Locks {
 
   Result<void> take(unsigned mode) {
     TRY(check_can_write(path_));
-    if (named_descriptor(path_)) return {};
+    if (sys::named_descriptor(path_)) return {};
     place_ = sys::HeldPlace::of(path_);
     next_name_ = claimed_name(place_.name);
     if (is_replaced(path_)) TRY(create_next(mode));
@@ -152,7 +153,7 @@ FileClaim::~FileClaim() {
 }
 
 sys::HelperProcess::Inherited wanted_by(const std::string& path) {
-  return named_descriptor(path) ? sys::HelperProcess::Inherited::kept : sys::HelperProcess::Inherited::closed;
+  return sys::named_descriptor(path) ? sys::HelperProcess::Inherited::kept : sys::HelperProcess::Inherited::closed;
 }
 
 void send_error(const Error& error, int to) { sys::write_all(to, error.why + '\n' + error.hint); }
