@@ -222,6 +222,7 @@ Result<End> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
   const auto command = TRY(cli::parse_command_line(line, context));
   if (const auto* text = std::get_if<cli::ShowText>(&command)) return streams.print(text->text, text->exit_code);
   const auto& options = std::get<cli::Options>(command);
+  if (!options.same_line.key_file.empty()) read.push_back(options.same_line.key_file);
   report::set_verbosity(log, options.verbosity, options.quiet);
   const RunJob run_job = [&](const cli::Options& job, transport::Transport* nodes) {
     return run_options(job, context.place, streams, log, read, nodes);
