@@ -522,7 +522,7 @@ class Frozen(Stuck):
                 start = time.monotonic()
                 job.wait(support.TIMEOUT)
                 self.assertLess(time.monotonic() - start, 5)
-                self.assertEqual(job.returncode, 143, err.read_text())
+                self.assertEqual((job.returncode, job.died_of), (143, signal.SIGTERM), err.read_text())
                 self.assertRegex(err.read_text(), f"the start of the ranks waited for the disk: (create|empty) {self.disk}/")
                 self.assert_thaw_leaves([name for name in before if not name.startswith("error")])
 
