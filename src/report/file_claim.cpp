@@ -131,7 +131,7 @@ Result<std::unique_ptr<FileClaim>> FileClaim::take(const std::string& path, unsi
   const auto answer = holder->read_all(kWriterWait, nullptr, std::string::npos, wait);
   if (!answer || answer->empty()) {
     holder->leave();  // removes its file when the disk responds
-    return fail(no_answer(path, kExitRefused));
+    return fail(no_answer(path));
   }
   if (answer->size() > 1) {
     holder->wait(kWriterWait);
@@ -163,10 +163,10 @@ Error received_error(const std::string& path, const std::string& answer, int exi
   return {"", "cannot write " + path, answer.substr(0, end), answer.substr(end + 1), exit_code};
 }
 
-Error no_answer(const std::string& path, int exit_code, Duration longest) {
+Error no_answer(const std::string& path, Duration longest) {
   return {"", "cannot write " + path,
           "timed out after " + std::to_string(std::chrono::round<std::chrono::seconds>(longest).count()) + " s",
-          "use a path on a disk that responds", exit_code};
+          "use a path on a disk that responds", kExitOutput};
 }
 
 Error cannot_start(const std::string& path, int error) {
