@@ -181,7 +181,7 @@ Result<void> JobRun::open_first() {
     }
     error.hint = hint;
   }
-  if (!opened) record_unstarted(opened.error());
+  if (!opened) record_unstarted(opened.error(), wait);
   if (!opened) return opened;
   take_signals(signals_, options_);
   sys::SignalSenders::note();
@@ -202,20 +202,26 @@ Result<void> JobRun::open(const sys::Wait* wait) {
   error_files_ = TRY(LockedErrorFiles::open(plan_));
   output_ = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
   if (!wait) return {};
-  // Early, because the job may run for hours. The record first: it reports that a disk does not respond.
-  record_.keep_earlier(plan_.attempt.value_or(0));
-  TRY(record_.claim(*wait));
-  TRY(junit_.claim(*wait));
-  has_record_ = true;
-  TRY(pid_file_.claim(*wait));
+  // Early, because the job may run for hours. The record may be in the log directory.
   if (error_files_) TRY(error_files_->lock(*wait));
   TRY(output_->claim(*wait));
+  TRY(claim_records(*wait));
+  TRY(pid_file_.claim(*wait));
   return pid_file_.write(*wait);
 }
 
-/// The record of a job whose disk does not respond: an earlier record could tell a success.
-void JobRun::record_unstarted(const Error& error) {
-  if (!has_record_ || error.exit_code != kExitOutput) return;
+Result<void> JobRun::claim_records(const sys::Wait& wait) {
+  if (std::exchange(asked_records_, true)) return {};
+  record_.keep_earlier(plan_.attempt.value_or(0));
+  TRY(record_.claim(wait));
+  TRY(junit_.claim(wait));
+  has_records_ = true;
+  return {};
+}
+
+/// The record of a job whose disk does not respond: an earlier record may show a success.
+void JobRun::record_unstarted(const Error& error, const sys::Wait& wait) {
+  if (error.exit_code != kExitOutput || !claim_records(wait) || !has_records_) return;
   job::Outcome outcome;
   outcome.cause = job::Cause::output_failed;
   outcome.detail = what_and_why(error);
