@@ -63,6 +63,34 @@ class OneHost(Case):
                 absolute = [self.dir / option if str(option)[0] in "lo" else option for option in options]
                 self.assert_all_stays(absolute, ["--wdir", self.dir / "nowhere", "true"], 127, "cannot enter the working directory")
 
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, STAGING))
+    def test_missing_working_directory_above_rank_directories(self):
+        for job, error in (["true"], 127), (["./no-such"], 127), (["--stage", "odd", "./odd"], 127):
+            for place, code, said in (("nowhere", error, "No such file"), ("odd", 126, "Not a directory")):
+                with self.subTest(job=job, place=place):
+                    self.assert_all_stays(("--rank-dir", "{rank}"), ["--wdir", self.dir / place, *job], code, f"cannot enter the working directory {self.dir}/{place}: {said}")
+                    self.assertFalse((self.dir / "nowhere").exists())
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES, STAGING))
+    def test_file_that_is_no_program_changes_no_file(self):
+        (self.dir / "text").write_text("echo no first line\n")
+        (self.dir / "none").touch()
+        for name in ("text", "none"):
+            (self.dir / name).chmod(0o755)
+            for options in LOGS:
+                with self.subTest(name=name, options=options):
+                    self.assert_all_stays(options, [self.dir / name], 126, "Exec format error")
+        dirs = ("--rank-dir", "dirs/{rank}")
+        for name, why in (("text", "Exec format error"), ("none", "Exec format error"), ("plain", "Permission denied")):
+            for program in (f"./{name}", self.dir / f"dirs/0/{name}"):
+                with self.subTest(name=name, program=program):
+                    self.assert_all_stays(dirs, ["--stage", name, program], 126, why)
+        (self.dir / "link").mkdir()
+        shutil.copy("/bin/true", self.dir / "link" / "true")
+        (self.dir / "link" / "alias").symlink_to("true")
+        for program in ("./link/true", "./link/alias"):
+            self.assert_exit(self.run_dlaunch(*dirs, "--stage", "link", "-n", 1, program), 0)
+
     def test_program_of_an_earlier_job_in_the_rank_directory_is_missing(self):
         for name in ("./prog", "../0/prog"):
             self.assert_all_stays(("--rank-dir", "dirs/{rank}"), [name], 127, "use --stage to copy the program")
