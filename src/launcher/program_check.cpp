@@ -119,13 +119,15 @@ void ProgramCheck::add(int number, const std::string& path, std::vector<Asked>& 
   if (is_unknown(rank, path)) {
     const int error = has_slash(program) ? error_of_staged(rank, in_dir) : 0;
     if (error != 0) refuse({number}, error, std::string(kCannotExecute) + program);
-    program.clear();  // only the directory is asked for
+    program.clear();  // the question is about the directory above the rank directory
   } else if (has_slash(program) && is_removed(rank, place)) {
     refuse({number}, ENOENT, std::string(kCannotExecute) + program + " (from " + from + ")");
     program.clear();
   } else if (has_slash(program) && !rank.dir.empty()) {
     program = in_dir;
   }
+  const bool is_above = directory != "/" && !rank.dir.empty() && rank.dir.starts_with(directory);
+  if (program.empty() && !is_above) return;
   auto question = std::ranges::find(questions, path, [](const Asked& each) { return each.query.path; });
   if (question == questions.end()) {
     question = questions.insert(questions.end(), Asked{});

@@ -239,8 +239,9 @@ Result<void> check_linked_names(const JobOptions& options, const std::string& pi
                                 const sys::Wait& wait) {
   const std::vector<NamedFile> written = named_files(options, pid_file, plan);
   const bool has_dirs = std::ranges::any_of(plan.ranks, [](const plan::Rank& rank) { return !rank.dir.empty(); });
-  if (written.empty() && !has_dirs) return {};
+  if (written.empty()) return {};
   std::vector<NamedFile> files = all_read_files(options, read_files, plan);
+  if (files.empty() && std::ranges::all_of(written, is_in_rank_dir)) return {};
   files.insert(files.end(), written.begin(), written.end());
   std::vector<std::string> paths;
   for (const NamedFile& file : files) paths.push_back(file.path);

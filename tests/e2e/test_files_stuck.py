@@ -674,9 +674,9 @@ class Frozen(Stuck):
         before = self.on_disk()
         self.freeze()
         took, result = self.seconds(self.begin("-n", 2, "--output-filename", self.disk / "logs", "true"))
-        self.assert_exit(result, 2)
+        self.assert_exit(result, 1)
         self.assertLess(took, 15)
-        self.assertIn(f"cannot create {self.disk}/logs".encode(), result.stderr)
+        self.assertIn(f"cannot create {self.disk}/logs: the disk does not respond\n".encode(), result.stderr)
         self.assert_thaw_leaves(before)
 
     @promise(ENDS, LEAVES_NOTHING, mode=BAD_DISK)
