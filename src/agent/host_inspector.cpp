@@ -66,8 +66,8 @@ void find_programs(const wire::QueryHost& query, wire::HostInfo& facts) {
     if (query.programs[i].empty()) continue;
     const std::string wdir = i < query.wdirs.size() ? query.wdirs[i] : "/";
     auto found = find_program(query.programs[i], environment, wdir);
-    if (found && lacks_interpreter(*found, wdir)) {
-      found = tl::unexpected(Refusal{ENOENT, missing_interpreter(*found, wdir)});
+    if (found) {
+      if (auto why = cannot_start(*found, wdir)) found = tl::unexpected(*std::move(why));
     }
     if (found) {
       facts.programs.back() = *std::move(found);

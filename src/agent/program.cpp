@@ -73,22 +73,30 @@ tl::expected<std::string, Refusal> find_program(const std::string& name, const s
 }
 
 /// The interpreter in the first line of a script; empty: another kind of program.
-static std::string interpreter_of(const std::string& path, const std::string& wdir) {
-  const std::string start = sys::read_file(absolute(path, wdir), kInterpreterLine).value_or("");
+static std::string interpreter_of(const std::string& start) {
   if (!start.starts_with("#!")) return {};
   std::string_view name = std::string_view(start).substr(2, start.find('\n') - 2);
   name.remove_prefix(std::min(name.find_first_not_of(" \t"), name.size()));
   return std::string(name.substr(0, name.find_first_of(" \t")));
 }
 
-bool lacks_interpreter(const std::string& path, const std::string& wdir) {
-  const std::string interpreter = interpreter_of(path, wdir);
-  return interpreter.starts_with('/') && check(interpreter) == ENOENT;
+static std::optional<std::string> start_of(const std::string& path, const std::string& wdir) {
+  return sys::read_file(absolute(path, wdir), kInterpreterLine);
+}
+
+std::optional<Refusal> cannot_start(const std::string& path, const std::string& wdir) {
+  const auto start = start_of(path, wdir);
+  if (!start) return std::nullopt;  // the kernel may start a file that this user cannot read
+  const std::string interpreter = interpreter_of(*start);
+  if (interpreter.starts_with('/') && check(interpreter) == ENOENT)
+    return Refusal{ENOENT, missing_interpreter(path, wdir)};
+  if (sys::is_mere_text(*start)) return Refusal{ENOEXEC, std::string(kCannotExecute) + path};
+  return std::nullopt;
 }
 
 std::string missing_interpreter(const std::string& path, const std::string& wdir) {
   const std::string text = std::string(kCannotExecute).append(path).append(kMissingInterpreter);
-  const std::string interpreter = interpreter_of(path, wdir);
+  const std::string interpreter = interpreter_of(start_of(path, wdir).value_or(""));
   return text + (interpreter.empty() ? "(the loader of shared libraries)" : interpreter);
 }
 

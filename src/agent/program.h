@@ -1,6 +1,7 @@
 // Finds the program of a rank in the rank's own PATH and working directory, before the rank starts.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -20,8 +21,8 @@ tl::expected<std::string, Refusal> find_program(const std::string& name, const s
 /// The program's path, made absolute.
 std::string absolute(const std::string& path, const std::string& wdir);
 
-/// Whether the first line of a script names a missing interpreter.
-bool lacks_interpreter(const std::string& path, const std::string& wdir);
+/// Why execve(2) would reject an executable file: its interpreter is missing, or it is a mere text.
+std::optional<Refusal> cannot_start(const std::string& path, const std::string& wdir);
 
 /// Explains ENOENT from execve for an existing program: the interpreter or the dynamic loader is missing.
 std::string missing_interpreter(const std::string& path, const std::string& wdir);

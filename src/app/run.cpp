@@ -23,6 +23,7 @@
 #include "ascend/ranktable_command.h"
 #include "base/environment.h"
 #include "base/printable.h"
+#include "base/shared_texts.h"
 #include "base/try.h"
 #include "cli/files.h"
 #include "dlaunch/plan.h"
@@ -141,7 +142,8 @@ class SessionOnDemand {
 
 /// `detail` names the host if the signal came to a host: this process got no signal.
 End end_of(const job::Outcome& outcome) {
-  const bool signalled = outcome.cause == job::Cause::interrupted && outcome.detail.empty();
+  const bool is_own = outcome.detail.empty() || outcome.detail.starts_with(kWaitedForDisk);
+  const bool signalled = outcome.cause == job::Cause::interrupted && is_own;
   return {outcome.exit_code, signalled ? outcome.signal : 0};
 }
 
@@ -222,6 +224,7 @@ Result<End> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
   const auto command = TRY(cli::parse_command_line(line, context));
   if (const auto* text = std::get_if<cli::ShowText>(&command)) return streams.print(text->text, text->exit_code);
   const auto& options = std::get<cli::Options>(command);
+  if (!options.same_line.key_file.empty()) read.push_back(options.same_line.key_file);
   report::set_verbosity(log, options.verbosity, options.quiet);
   const RunJob run_job = [&](const cli::Options& job, transport::Transport* nodes) {
     return run_options(job, context.place, streams, log, read, nodes);

@@ -44,6 +44,15 @@ Result<void> set_files(Options& o, string_view value, Context here) {
   return output::is_template(target) ? check_file(target) : Result<void>();
 }
 
+/// Without "." and empty parts: equal names share a file.
+static Result<std::string> plain_path(string_view value, Context here) {
+  std::string path = TRY(absolute_path(value, here.cwd));
+  for (const string_view part : {"/./", "//"}) {
+    for (size_t at = path.find(part); at != path.npos; at = path.find(part, at)) path.replace(at, part.size(), "/");
+  }
+  return path;
+}
+
 Result<void> set_stream_file(Options& o, output::Stream stream, string_view value, Context here) {
   if (!o.output.files)
     o.output.files = output::FileSettings{.target = "", .copy = false, .by_stream = true, .err_target = ""};
@@ -75,7 +84,7 @@ Result<void> set_stream_file(Options& o, output::Stream stream, string_view valu
     }
   }
   if (ends_name()) value.remove_suffix(1);  // "a:copy:" is the name "a:copy"
-  TRY(put(target, absolute_path(value, here.cwd)));
+  TRY(put(target, plain_path(value, here)));
   return check_file(target);
 }
 

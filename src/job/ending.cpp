@@ -161,10 +161,23 @@ void Job::kill_ranks(Time now) {
   }
 }
 
-/// Gives up the ranks that live on after their host has received KILL. The other hosts answer, or are lost.
-void Job::give_up_ranks() {
+/// Gives up the ranks that live on after their host has received KILL. Asks these hosts for a sign of life first: a
+/// host that has been silent since is lost. A host that has not confirmed KILL is not given up here
+/// (lose_silent_hosts).
+void Job::give_up_ranks(Time now) {
+  const bool asks = !ranks_asked_at_;
+  if (asks) ranks_asked_at_ = now;
+  const Time until = *ranks_asked_at_ + kKillWait;
   for (int host = 0; host < hosts_.size(); ++host) {
-    if (hosts_.answers_since(host, *killed_at_)) ranks_.give_up(host);
+    if (!ranks_.live_on(host) || hosts_.is_losing(host) || !hosts_.answers_since(host, *killed_at_)) continue;
+    if (asks) actions_.push_back(PingHost{host});
+    if (!asks && hosts_.heard(host) > *ranks_asked_at_) {
+      ranks_.give_up(host);
+    } else if (now >= until) {
+      lose(host);
+    } else {
+      at_.give_up = until;
+    }
   }
 }
 
@@ -209,7 +222,6 @@ void Job::finish_hosts(Time now) {
   if (phase_ == Phase::finishing || phase_ == Phase::finished) return;
   phase_ = Phase::finishing;
   settle_preempted();
-  settle_interrupted();
   finished_at_ = now;
   const bool sweeping = hosts_.count(HostState::sweeping) > 0;
   at_ = {.timeout = at_.timeout, .clean = now + policy_.grace + (sweeping ? kSweepWait : kFinishWait)};
@@ -267,6 +279,7 @@ void Job::finished_when_all_gone(Time now) {
   forbid_late_restart(now);
   outcome_.unread = ranks_.lacks_output();
   outcome_.unended = ranks_.gave_up_output();
+  settle_interrupted();
   name_stuck_ranks();
   outcome_.ended_at = now;
   at_ = {.timeout = at_.timeout};
@@ -351,6 +364,11 @@ void Job::blame_silent_host(const HostLost& event, Time now) {
 void Job::leave_undrained() {
   if (ranks_.undrained() > 0) outcome_.unread = true;
   ranks_.leave_undrained();
+}
+
+void Job::host_heard(int host, Time now, Time answered) {
+  hosts_.set_heard(host, now, answered);
+  if (at_.give_up && ranks_asked_at_) at_.give_up = now;
 }
 
 void Job::output_arrived(Time now) {

@@ -62,7 +62,7 @@ void Job::act_on_ended_waits(Time now) {
   if (passed(at_.start, now)) return start_or_give_up(now);
   if (passed(at_.kill, now)) return kill_ranks(now);
   if (passed(at_.give_up, now)) {
-    give_up_ranks();
+    give_up_ranks(now);
     finish_when_idle(now);
   } else if (passed(at_.sidecar, now)) {
     finish_hosts(now);

@@ -14,8 +14,10 @@
 //   first failure is the job's exit code; with "continue" and Policy::highest_exit_code, the highest code is.
 // - MPI_Abort is a failure at the time of the call (job/rank_states.h). It stops all ranks under any policy.
 // - Stopping ranks: the signal (TERM, or the signal of the user), then KILL after the grace. The job reports ranks that
-//   still run kKillWait after their host received KILL, and stops waiting. A second signal of the user: KILL.
-// - A host is lost if it sends no frame and no confirmation of KILL for kKillWait, or does not confirm Finish.
+//   still run kKillWait after their host received KILL, if the host then gives a sign of life, and stops waiting. A
+//   second signal of the user: KILL.
+// - A host is lost if it sends no frame and no confirmation of KILL for kKillWait, if its ranks live on after KILL and
+//   it gives no sign of life, or if it does not confirm Finish.
 // - If a host was silent before a rank failed elsewhere, and is lost, then the lost host is the cause.
 // - The same rules apply to spawned ranks. The launcher connects to a host without ranks before the host gets its first
 //   rank.
@@ -205,7 +207,7 @@ class Job {
 
   Actions handle(const Event& event, Time now);
   /// A frame came from the host. `answered`: the host has received all messages that were sent to it until then.
-  void host_heard(int host, Time now, Time answered) { hosts_.set_heard(host, now, answered); }
+  void host_heard(int host, Time now, Time answered);
   /// Output came from a host. Extends the deadline after which hosts are given up: on a slow line, output arrives
   /// before the end of the host's ranks. The extension is limited (kReaderMost after a confirmed message).
   void output_arrived(Time now);
@@ -271,7 +273,7 @@ class Job {
   void expect_kill(Time now);
   std::optional<Time> kill_before_manager() const;
   void kill_ranks(Time now);
-  void give_up_ranks();
+  void give_up_ranks(Time now);
   void name_stuck_ranks();
   void lose_silent_hosts(Time now);
   bool lose_unfinished_hosts(Time now);
@@ -319,8 +321,9 @@ class Job {
   std::optional<Time> out_of_time_at_;  // the end of the time limit; stacks may delay the stop of the ranks
   std::optional<Time> failed_at_;       // a rank or the sidecar failed; other hosts may have been silent before
   std::optional<Time> killed_at_;
-  std::optional<Time> finished_at_;   // Finish was sent, or a sign of life was requested after it
-  std::optional<Time> reader_since_;  // start of the wait for a reader, with a deadline
+  std::optional<Time> ranks_asked_at_;  // hosts of ranks that KILL did not end were asked for a sign of life
+  std::optional<Time> finished_at_;     // Finish was sent, or a sign of life was requested after it
+  std::optional<Time> reader_since_;    // start of the wait for a reader, with a deadline
   Time last_output_ = Time::min();
   int sent_signal_ = 0;
   bool one_ended_ = false;  // at least one rank

@@ -11,6 +11,7 @@
 #include "launcher/frames.h"
 #include "output/file_layout.h"
 #include "sys/clock.h"
+#include "sys/files.h"
 #include "wire/archive.h"
 
 namespace dlaunch::launcher {
@@ -29,19 +30,40 @@ bool ProgramCheck::changes_files() const {
 
 ProgramCheck::ProgramCheck(const plan::Plan& plan, const JobOptions& options) : plan_(plan), options_(options) {
   if (!options.staged || !changes_files()) return;
+  constexpr size_t kStart = 256;  // the kernel reads no more of a program
+  wire::ArchiveItem file;
+  std::string start;
   const auto look = [&](const wire::ArchiveItem& item) -> Result<void> {
+    file = item;
+    start.clear();
     has_staged_links_ = has_staged_links_ || item.kind == wire::ArchiveItem::Kind::link;
     staged_.insert(fs::path(item.name).filename());
     return {};
   };
-  const auto nothing = [](const auto&...) { return Result<void>(); };
-  if (!wire::ArchiveReader({look, nothing, nothing}).feed(*options.staged)) has_staged_links_ = true;
+  const auto read = [&](std::string_view bytes) {
+    start += bytes.substr(0, kStart - start.size());
+    return Result<void>();
+  };
+  const auto end = [&] {
+    if (file.kind == wire::ArchiveItem::Kind::file)
+      staged_programs_[file.name] = (file.permissions & 0111u) == 0 ? EACCES : sys::is_mere_text(start) ? ENOEXEC : 0;
+    return Result<void>();
+  };
+  if (!wire::ArchiveReader({look, read, end}).feed(*options.staged)) has_staged_links_ = true;
 }
 
 /// Whether the program may be in a rank directory: a staged file has the name, or a staged link may lead to the
 /// program.
 bool ProgramCheck::may_be_staged(const std::string& program) const {
   return has_staged_links_ || staged_.contains(fs::path(program).filename());
+}
+
+/// The errno of the start of a staged program; 0: it can start, or is not staged. Ranks of earlier rounds may have
+/// changed the file.
+int ProgramCheck::error_of_staged(const plan::Rank& rank, const std::string& place) const {
+  if (plan_.round > 0 || has_staged_links_ || !place.starts_with(rank.dir + '/')) return 0;
+  const auto found = staged_programs_.find(place.substr(rank.dir.size() + 1));
+  return found == staged_programs_.end() ? 0 : found->second;
 }
 
 /// Whether the start of the first round removes or renames the file: an old file in a rank directory, or in a log
@@ -89,17 +111,23 @@ std::vector<wire::QueryHost> ProgramCheck::ask(int host) {
 
 void ProgramCheck::add(int number, const std::string& path, std::vector<Asked>& questions) {
   const plan::Rank& rank = plan_.rank(number);
-  if (is_unknown(rank, path)) return;
   std::string program = plan_.app_of(rank).argv.front();
   const std::string& directory = plan::program_directory(plan_.app_of(rank), plan_.host_of(rank));
-  if (has_slash(program)) {
-    const std::string& from = rank.dir.empty() ? directory : rank.dir;
-    const std::string place = program.starts_with('/') ? program : from + '/' + program;
-    if (is_removed(rank, place)) {
-      return refuse({number}, ENOENT, std::string(kCannotExecute) + program + " (from " + from + ")");
-    }
-    if (!rank.dir.empty()) program = fs::path(place).lexically_normal().string();
+  const std::string& from = rank.dir.empty() ? directory : rank.dir;
+  const std::string place = program.starts_with('/') ? program : from + '/' + program;
+  const std::string in_dir = fs::path(place).lexically_normal().string();
+  if (is_unknown(rank, path)) {
+    const int error = has_slash(program) ? error_of_staged(rank, in_dir) : 0;
+    if (error != 0) refuse({number}, error, std::string(kCannotExecute) + program);
+    program.clear();  // the question is about the directory above the rank directory
+  } else if (has_slash(program) && is_removed(rank, place)) {
+    refuse({number}, ENOENT, std::string(kCannotExecute) + program + " (from " + from + ")");
+    program.clear();
+  } else if (has_slash(program) && !rank.dir.empty()) {
+    program = in_dir;
   }
+  const bool is_above = directory != "/" && !rank.dir.empty() && rank.dir.starts_with(directory);
+  if (program.empty() && !is_above) return;
   auto question = std::ranges::find(questions, path, [](const Asked& each) { return each.query.path; });
   if (question == questions.end()) {
     question = questions.insert(questions.end(), Asked{});
@@ -130,7 +158,9 @@ std::string ProgramCheck::take(int host, const wire::HostInfo& answer) {
   for (size_t i = 0; i < programs; ++i) {
     const std::string& directory = question.query.wdirs[i];
     const auto unusable = static_cast<int>(answer.wdir_errors[i]);
-    if (plan_.rank(question.ranks[i].front()).dir.empty() && unusable != 0) {
+    const std::string& dir = plan_.rank(question.ranks[i].front()).dir;
+    if ((dir.empty() || dir.starts_with(directory)) && unusable != 0) {
+      lacks_directory_ = lacks_directory_ || !dir.empty();
       refuse(question.ranks[i], unusable, std::string(kCannotEnterWorkingDirectory) + directory);
     } else if (!answer.missing[i].empty()) {
       refuse(question.ranks[i], static_cast<int>(answer.program_errors[i]), answer.missing[i]);
@@ -141,7 +171,7 @@ std::string ProgramCheck::take(int host, const wire::HostInfo& answer) {
 
 void ProgramCheck::refuse(const std::vector<int>& ranks, int error, const std::string& what) {
   for (const int rank : ranks) {
-    refused_.emplace(rank, job::RankEnded{rank, ExitStatus(NotStarted{error, what}), sys::wall_ns()});
+    refused_.insert_or_assign(rank, job::RankEnded{rank, ExitStatus(NotStarted{error, what}), sys::wall_ns()});
   }
 }
 

@@ -18,7 +18,7 @@ namespace dlaunch::launcher {
 
 class ProgramCheck {
  public:
-  /// Reads the names of the staged files.
+  /// Reads the names, the modes and the first bytes of the staged files.
   ProgramCheck(const plan::Plan& plan, const JobOptions& options);
 
   /// The questions for the host; empty if the job changes no files, and for a host with an earlier call.
@@ -29,6 +29,9 @@ class ProgramCheck {
   void forget(int host) { asked_.erase(host); }
   /// Whether a host has not answered.
   bool waits() const;
+  /// A rank's working directory is missing, above its rank directory: the host cannot create that one, and is lost
+  /// soon.
+  bool lacks_directory() const { return lacks_directory_; }
   /// The ranks that cannot start; empty if the job can run with the other ranks.
   std::vector<job::RankEnded> refused() const;
 
@@ -41,6 +44,7 @@ class ProgramCheck {
 
   bool changes_files() const;
   bool may_be_staged(const std::string& program) const;
+  int error_of_staged(const plan::Rank& rank, const std::string& place) const;
   bool is_removed(const plan::Rank& rank, const std::string& program) const;
   bool is_unknown(const plan::Rank& rank, const std::string& path) const;
   void add(int rank, const std::string& path, std::vector<Asked>& questions);
@@ -48,10 +52,12 @@ class ProgramCheck {
 
   const plan::Plan& plan_;
   const JobOptions& options_;
-  std::set<std::string> staged_;  // names without directories
+  std::set<std::string> staged_;                // names without directories
+  std::map<std::string, int> staged_programs_;  // by name: 0, or the errno of its start
   bool has_staged_links_ = false;
   std::map<int, std::deque<Asked>> asked_;  // by host: questions without an answer
   std::map<int, job::RankEnded> refused_;   // by rank
+  bool lacks_directory_ = false;
 };
 
 }  // namespace dlaunch::launcher

@@ -129,6 +129,7 @@ class Staging final : public Component {
   void end(int host, const wire::Prepared& prepared) {
     const auto loss = staging_.done(host, prepared);
     if (!loss) return context_.broken(host, "protocol error: unexpected message from the agent");
+    if (!loss->why.empty() && context_.job.phase() != job::Phase::starting) return;  // start_files.h refused the job
     if (!loss->why.empty()) return context_.lost(host, *loss);
     filling_ ? check_filled() : context_.ready(host);
   }

@@ -30,6 +30,10 @@ std::string StartFiles::take(int host, const wire::HostInfo& answer) {
 
 void StartFiles::checked() {
   if (asked_ && state_ == State::unchanged) return begin();
+  if (programs_.lacks_directory() && state_ == State::unchanged && context_.job.phase() == job::Phase::starting) {
+    if (auto refused = programs_.refused(); !refused.empty())
+      return context_.happened(job::StartRefused{std::move(refused)});
+  }
   if (holds_hosts()) begin_first();
 }
 

@@ -24,6 +24,8 @@ std::string hint_for(int error) {
       return "use another name: a part of the path is a file, not a directory";
     case EISDIR:
       return "use another name: a directory has this name";
+    case EBADF:
+      return "use a descriptor that dlaunch inherits for writing";
     case EPIPE:
       return "check the reader: it ended early";
     default:

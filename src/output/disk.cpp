@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "sys/held_directory.h"
+#include "sys/inherited.h"
 #include "sys/io.h"
 
 namespace dlaunch::output {
@@ -35,10 +36,13 @@ Disk::~Disk() {
   if (stopped_ && !process_.wait(std::chrono::milliseconds(0))) process_.leave();
 }
 
-Result<std::unique_ptr<Disk>> Disk::start() {
+Result<std::unique_ptr<Disk>> Disk::start(const FileSettings& files) {
   Progress progress = Progress::make();
   if (!progress) return cannot_start(errno);
-  auto process = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { run_disk_process(ends, *progress); });
+  using Inherited = sys::HelperProcess::Inherited;
+  const bool is_named = sys::named_descriptor(files.target) || sys::named_descriptor(files.err_target);
+  auto process = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { run_disk_process(ends, *progress); },
+                                           is_named ? Inherited::kept : Inherited::closed);
   if (!process) return cannot_start(errno);
   sys::set_nonblocking(process->in().get());
   sys::set_nonblocking(process->out().get());

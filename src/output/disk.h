@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dlaunch/error.h"
+#include "dlaunch/output.h"
 #include "output/fd_writer.h"
 #include "sys/helper_process.h"
 #include "sys/oom_kills.h"
@@ -48,7 +49,7 @@ struct DiskCommand {
 /// Sent through a socket, followed by `text` bytes. Writes are reported only if they fail, once per file.
 struct WriterEvent {
   enum class Kind : std::uint32_t {
-    created,  ///< `error` is 0 on success; with a descriptor if the file is a FIFO or a terminal
+    created,  ///< `error` is 0 on success; with a descriptor if the file is a FIFO, a terminal or a socket
     rotated,  ///< `error` is 0 on success, else the text is the failed step
     claimed,
     locked,  ///< another job writes the file or the directory; `size` is the pid of its launcher, or 0
@@ -80,7 +81,8 @@ class Disk {
     sys::Fd fd = {};
   };
 
-  static Result<std::unique_ptr<Disk>> start();
+  /// The process keeps the inherited descriptors if one of the files is such a descriptor (sys/inherited.h).
+  static Result<std::unique_ptr<Disk>> start(const FileSettings& files = {});
   ~Disk();
 
   /// Sends a command that concerns a path.

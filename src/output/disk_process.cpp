@@ -29,6 +29,7 @@
 #include "sys/file_lock.h"
 #include "sys/files.h"
 #include "sys/held_directory.h"
+#include "sys/inherited.h"
 #include "sys/io.h"
 
 namespace dlaunch::output {
@@ -267,7 +268,8 @@ class DiskProcess {
     if (refused_) return send(event);
     Claimed claimed{command_.file, path};
     sys::Created created;
-    claimed.fd = sys::create_file(path, appends ? O_APPEND : 0, &created);
+    const bool is_named = sys::named_descriptor(path).has_value();
+    claimed.fd = is_named ? sys::open_inherited(path) : sys::create_file(path, appends ? O_APPEND : 0, &created);
     claimed.is_new = created.file;
     if (!emptied_) std::ranges::move(created.directories, std::back_inserter(made_));
     struct stat facts{};
@@ -276,7 +278,7 @@ class DiskProcess {
       refused_ = !emptied_;
       return send(event);
     }
-    if (S_ISREG(facts.st_mode)) {
+    if (S_ISREG(facts.st_mode) && !is_named) {
       if (const auto holder = sys::lock_file(claimed.fd.get(), appends ? sys::Lock::shared : sys::Lock::exclusive)) {
         refused_ = !emptied_;
         return report_lock(event, *holder, path);
@@ -287,7 +289,7 @@ class DiskProcess {
       event.size = static_cast<std::uint64_t>(facts.st_size);
       event.time_ns = static_cast<std::int64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + facts.st_mtim.tv_nsec;
     }
-    const bool polled = S_ISFIFO(facts.st_mode) || ::isatty(claimed.fd.get()) == 1;
+    const bool polled = S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode) || ::isatty(claimed.fd.get()) == 1;
     if (polled && !direct) {
       event.has_fd = 1;
       return send(event, {}, {&claimed.fd, 1});

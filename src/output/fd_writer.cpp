@@ -54,6 +54,11 @@ FdWriter::FdWriter(int fd, bool owned, std::optional<Way> way)
   if (!way) choose_way();
 }
 
+FdWriter FdWriter::owned(int fd) {
+  const bool nonblocking = (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0;
+  return FdWriter(fd, true, nonblocking ? std::optional(Way::nonblocking) : std::nullopt);
+}
+
 FdWriter FdWriter::pipe(int fd) {
   fcntl(fd, F_SETPIPE_SZ, kPipeSize);
   return FdWriter(fd, false, Way::nonblocking);

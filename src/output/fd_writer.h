@@ -19,8 +19,8 @@ class FdWriter final : public Writer {
  public:
   /// For an fd that other processes may share. The fd must outlive the writer.
   static FdWriter borrowed(int fd) { return FdWriter(fd, false); }
-  /// For a non-blocking fd that no other process shares. The writer owns the fd.
-  static FdWriter owned(int fd) { return FdWriter(fd, true, Way::nonblocking); }
+  /// As borrowed(), but the writer owns the fd.
+  static FdWriter owned(int fd);
   /// For a non-blocking pipe that no other process shares. The fd must outlive the writer.
   static FdWriter pipe(int fd);
   /// From the first write on, the bytes go through `relay`, which must outlive the writer. For a regular file: a disk

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "dlaunch/worlds.h"
 #include "output/label.h"
+#include "sys/inherited.h"
 
 namespace dlaunch::output {
 namespace {
@@ -20,6 +21,9 @@ const std::vector<std::string>& file_fields() {
                                                   "stream", "job",        "attempt", "round"};
   return fields;
 }
+
+/// A device or a descriptor, which no job empties.
+bool is_special(std::string_view path) { return path.starts_with("/dev/") || sys::named_descriptor(path); }
 
 std::vector<Piece> pieces_of(const FileSettings& files, Stream stream) {
   const bool err = files.by_stream && stream == Stream::err;
@@ -122,7 +126,7 @@ std::vector<std::string> attempt_patterns(const FileSettings& files, int attempt
       }
       if (!field.empty()) pattern += field == "attempt" ? std::to_string(attempt) : "*";
     }
-    const bool keeps = pattern.empty() || pattern.starts_with("/dev/") || files.appends(stream);
+    const bool keeps = pattern.empty() || is_special(pattern) || files.appends(stream);
     if (!keeps) patterns.push_back(pattern + later_parts(facts, ".", "", pieces));
   }
   return patterns;
@@ -154,7 +158,7 @@ std::string file_path(const FileSettings& files, const RankFacts& facts, int ran
     if (field == "stream") path += stream_name(stream);
     if (field == "job") path += files.job;
   }
-  const bool keeps = path.starts_with("/dev/") || files.appends(stream);  // never overwritten
+  const bool keeps = is_special(path) || files.appends(stream);  // never overwritten
   return keeps ? path : path + later_parts(facts, ".", "", pieces);
 }
 
@@ -236,7 +240,8 @@ std::string direct_path(const OutputSettings& settings, const RankFacts& facts, 
   if (settings.files->copies(stream) && on_console(settings, facts, rank)) return {};
   if (streams_share_file(*settings.files) && !settings.merge_stderr) return {};
   if (may_be_shared(*settings.files) || settings.files->appends(stream)) return {};
-  return file_path(*settings.files, facts, rank, ranks, stream);
+  std::string path = file_path(*settings.files, facts, rank, ranks, stream);
+  return sys::named_descriptor(path) ? "" : path;
 }
 
 }  // namespace dlaunch::output

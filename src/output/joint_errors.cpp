@@ -21,7 +21,16 @@ Error killed_error(const std::string& step, const std::string& oom) {
   return {.where = "",
           .what = "cannot " + step,
           .why = "the process that writes the ranks' files was killed" + oom,
-          .hint = "check dmesg: the kernel kills processes if memory is used up"};
+          .hint = "check dmesg: the kernel kills processes if memory is used up",
+          .exit_code = kExitOutput};
+}
+
+Error no_answer(const std::string& step) {
+  return {.where = "",
+          .what = "cannot " + step,
+          .why = "the disk does not respond",
+          .hint = "use a path on a disk that responds",
+          .exit_code = kExitOutput};
 }
 
 std::string path_list(const std::vector<std::string>& paths) {

@@ -12,6 +12,8 @@ namespace dlaunch::output {
 Error cannot_keep(const std::string& step, int error);
 /// The disk process was killed; `oom`: the text of OomWatch.
 Error killed_error(const std::string& step, const std::string& oom);
+/// The step has not ended in time.
+Error no_answer(const std::string& step);
 
 /// At most 8 paths, and the number of the others.
 std::string path_list(const std::vector<std::string>& paths);

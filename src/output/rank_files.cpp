@@ -49,7 +49,7 @@ Result<std::unique_ptr<RankFiles>> RankFiles::open(const OutputSettings& setting
     TRY(check_file_template(text));
   }
   TRY(check_one_rank_a_file(*settings.files, ranks));
-  auto disk = TRY(Disk::start());
+  auto disk = TRY(Disk::start(*settings.files));
   return std::unique_ptr<RankFiles>(new RankFiles(settings, ranks, shared, std::move(disk)));
 }
 
@@ -126,7 +126,7 @@ std::string RankFiles::step() const {
 }
 
 /// The step of the disk that has not ended in time.
-Error RankFiles::timed_out() const { return sink_error(step(), ETIMEDOUT); }
+Error RankFiles::timed_out() const { return no_answer(step()); }
 
 Result<void> RankFiles::await(const std::function<bool()>& done, const sys::Wait& wait) {
   std::uint32_t file = disk_->file();

@@ -68,6 +68,7 @@ void StandardStreams::say(Importance importance, std::string_view lines) {
   }
   if (err.mid_line()) err.write(raw ? "\r\n" : "\n");
   err.write(text);
+  if (err.error() != 0 && importance == Importance::needed) err.write_after_failure(text);  // its relay was killed
   if (err.pending() > 0 && on_waiting_) on_waiting_();
 }
 

@@ -15,6 +15,7 @@
 #include "report/write_file.h"
 #include "sys/file_lock.h"
 #include "sys/held_directory.h"
+#include "sys/inherited.h"
 #include "sys/io.h"
 
 namespace dlaunch::report {
@@ -44,7 +45,7 @@ class Locks {
 
   Result<void> take(unsigned mode) {
     TRY(check_can_write(path_));
-    if (named_descriptor(path_)) return {};
+    if (sys::named_descriptor(path_)) return {};
     place_ = sys::HeldPlace::of(path_);
     next_name_ = claimed_name(place_.name);
     if (is_replaced(path_)) TRY(create_next(mode));
@@ -130,7 +131,7 @@ Result<std::unique_ptr<FileClaim>> FileClaim::take(const std::string& path, unsi
   const auto answer = holder->read_all(kWriterWait, nullptr, std::string::npos, wait);
   if (!answer || answer->empty()) {
     holder->leave();  // removes its file when the disk responds
-    return fail(no_answer(path, kExitRefused));
+    return fail(no_answer(path));
   }
   if (answer->size() > 1) {
     holder->wait(kWriterWait);
@@ -152,7 +153,7 @@ FileClaim::~FileClaim() {
 }
 
 sys::HelperProcess::Inherited wanted_by(const std::string& path) {
-  return named_descriptor(path) ? sys::HelperProcess::Inherited::kept : sys::HelperProcess::Inherited::closed;
+  return sys::named_descriptor(path) ? sys::HelperProcess::Inherited::kept : sys::HelperProcess::Inherited::closed;
 }
 
 void send_error(const Error& error, int to) { sys::write_all(to, error.why + '\n' + error.hint); }
@@ -162,10 +163,10 @@ Error received_error(const std::string& path, const std::string& answer, int exi
   return {"", "cannot write " + path, answer.substr(0, end), answer.substr(end + 1), exit_code};
 }
 
-Error no_answer(const std::string& path, int exit_code, Duration longest) {
+Error no_answer(const std::string& path, Duration longest) {
   return {"", "cannot write " + path,
           "timed out after " + std::to_string(std::chrono::round<std::chrono::seconds>(longest).count()) + " s",
-          "use a path on a disk that responds", exit_code};
+          "use a path on a disk that responds", kExitOutput};
 }
 
 Error cannot_start(const std::string& path, int error) {

@@ -18,9 +18,9 @@ namespace dlaunch::report {
 
 class FileClaim {
  public:
-  /// Returns an Error (kExitRefused) if another job has claimed or locked the file, if the file cannot be written, or
-  /// if its disk does not respond; nothing has changed then. `mode`: of the new file, minus the umask. Pipes, devices
-  /// and inherited descriptors have no lock.
+  /// Returns an Error if another job has claimed or locked the file, or if the file cannot be written (kExitRefused),
+  /// or if its disk does not respond (kExitOutput); nothing has changed then. `mode`: of the new file, minus the umask.
+  /// Pipes, devices and inherited descriptors have no lock.
   static Result<std::unique_ptr<FileClaim>> take(const std::string& path, unsigned mode,
                                                  const sys::Wait& wait = sys::poll_until);
   /// Call before each write after the first: the process creates and locks the next new file. Does not wait.
@@ -55,7 +55,7 @@ void send_error(const Error& error, int to);
 /// The Error that send_error() sent.
 Error received_error(const std::string& path, const std::string& answer, int exit_code);
 /// The disk has not responded for `longest`.
-Error no_answer(const std::string& path, int exit_code, Duration longest = kWriterWait);
+Error no_answer(const std::string& path, Duration longest = kWriterWait);
 Error cannot_start(const std::string& path, int error);
 
 }  // namespace dlaunch::report

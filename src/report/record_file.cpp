@@ -62,7 +62,7 @@ void give_up(sys::HelperProcess& writer) {
 
 Result<void> await_writer(sys::HelperProcess& writer, const std::string& path, int exit_code, const sys::Wait& wait) {
   const auto why = writer.read_all(kWriterWait, nullptr, std::string::npos, wait);
-  if (!why) return fail(no_answer(path, exit_code));
+  if (!why) return fail(no_answer(path));
   writer.wait(kWriterWait);
   if (why->empty()) return {};
   return fail(received_error(path, *why, exit_code));
@@ -149,7 +149,7 @@ void RecordFile::start_writer() {
 
 Result<void> RecordFile::written(Duration waited) {
   if (claim_) claim_->close();
-  return result_ ? *result_ : fail(no_answer(path_, kExitOutput, waited));
+  return result_ ? *result_ : fail(no_answer(path_, waited));
 }
 
 StacksFiles::~StacksFiles() {

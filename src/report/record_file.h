@@ -26,7 +26,7 @@ class PidFile {
 
   /// Returns the Errors of FileClaim::take().
   Result<void> claim(const sys::Wait& wait);
-  /// Writes the pid of this process. Returns an Error (kExitRefused) if the file cannot be written within 10 s.
+  /// Writes the pid of this process. Returns an Error if the file cannot be written within 10 s.
   Result<void> write(const sys::Wait& wait);
 
  private:

@@ -6,14 +6,13 @@
 
 #include <cerrno>
 #include <chrono>
-#include <climits>
 #include <random>
 #include <thread>
 #include <utility>
 
-#include "base/text.h"
 #include "sys/fd.h"
 #include "sys/held_directory.h"
+#include "sys/inherited.h"
 #include "sys/io.h"
 
 namespace dlaunch::report {
@@ -47,10 +46,9 @@ bool is_special(const sys::HeldPlace& place) {
 /// The file of an inherited descriptor, at the descriptor's own position; empty for other paths, and for pipes and
 /// terminals, which may be in non-blocking mode.
 sys::Fd inherited_file(const std::string& path) {
-  const auto descriptor = named_descriptor(path);
+  sys::Fd file = sys::named_descriptor(path) ? sys::open_inherited(path) : sys::Fd();
   struct stat facts{};
-  if (!descriptor || ::fstat(*descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
-  return sys::Fd(::fcntl(*descriptor, F_DUPFD_CLOEXEC, 0));
+  return file && ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode) ? std::move(file) : sys::Fd();
 }
 
 /// Waits until the process of the claim has created the file; empty after 1 s.
@@ -79,22 +77,8 @@ tl::unexpected<Error> cannot_write(const std::string& path, int error) {
 
 std::string claimed_name(const std::string& name) { return "." + name + ".dlaunch"; }
 
-std::optional<int> named_descriptor(std::string_view path) {
-  if (path == "/dev/stdout") return STDOUT_FILENO;
-  if (path == "/dev/stderr") return STDERR_FILENO;
-  for (const std::string_view directory : {"/dev/fd/", "/proc/self/fd/"}) {
-    const auto number =
-        path.starts_with(directory) ? parse_int(path.substr(directory.size()), 0, INT_MAX) : std::nullopt;
-    if (number) return static_cast<int>(*number);
-  }
-  return std::nullopt;
-}
-
 Result<void> check_can_write(const std::string& path) {
-  if (const auto descriptor = named_descriptor(path)) {
-    const int flags = ::fcntl(*descriptor, F_GETFL);
-    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) return cannot_write(path, EBADF);
-  }
+  if (sys::named_descriptor(path) && !sys::open_inherited(path)) return cannot_write(path, errno);
   struct stat facts{};
   const bool there = ::stat(path.c_str(), &facts) == 0;
   if (path.ends_with('/') || (there && S_ISDIR(facts.st_mode))) return cannot_write(path, EISDIR);
@@ -105,7 +89,9 @@ Result<void> check_can_write(const std::string& path) {
   return can ? Result<void>() : cannot_write(path, errno);
 }
 
-bool is_replaced(const std::string& path) { return !named_descriptor(path) && !is_special(sys::HeldPlace::of(path)); }
+bool is_replaced(const std::string& path) {
+  return !sys::named_descriptor(path) && !is_special(sys::HeldPlace::of(path));
+}
 
 Result<void> write_file_atomically(const std::string& path, std::string_view text, WriteAs as) {
   const sys::HeldPlace place = sys::HeldPlace::of(path);

@@ -1,7 +1,6 @@
 // Writes a complete text to a file, atomically.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,9 +28,6 @@ std::string claimed_name(const std::string& name);
 
 /// The Error (kExitOutput) of a failed write.
 tl::unexpected<Error> cannot_write(const std::string& path, int error);
-
-/// The descriptor of dlaunch that the path names: /dev/stdout, or /dev/fd/63 as a shell writes ">(command)".
-std::optional<int> named_descriptor(std::string_view path);
 
 /// A check before the job: an Error if a write would probably fail now. Does not write.
 Result<void> check_can_write(const std::string& path);

@@ -14,6 +14,7 @@
 #include "base/index_cast.h"
 #include "launcher/frames.h"
 #include "output/file_layout.h"
+#include "output/joint_errors.h"
 #include "plan/environment.h"
 #include "report/torch_error.h"
 #include "sys/file_lock.h"
@@ -104,23 +105,24 @@ Result<void> check_error_files_serve(const std::string& name, const plan::Plan& 
                        "use --restarts N or --env-for torchrun"});
 }
 
-static tl::unexpected<Error> refused(std::string what, int error) {
+static tl::unexpected<Error> refused(std::string step, int error) {
+  if (error == ETIMEDOUT) return fail(output::no_answer(step));
   return fail({.where = "",
-               .what = std::move(what),
+               .what = "cannot " + step,
                .why = error == EWOULDBLOCK ? "another job writes there" : sys::why_not_opened(error),
                .hint = "set another path with --error-file",
                .exit_code = kExitRefused});
 }
 
 static tl::unexpected<Error> cannot_empty(int error) {
-  return refused("cannot empty the error files of an earlier job", error);
+  return refused("empty the error files of an earlier job", error);
 }
 
 Result<std::unique_ptr<LockedErrorFiles>> LockedErrorFiles::open(const plan::Plan& plan) {
   std::vector<std::string> paths = launcher::error_files(plan);
   if (paths.empty()) return nullptr;
   auto holder = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { hold(paths, ends); });
-  if (!holder) return refused("cannot create " + paths.front(), errno);
+  if (!holder) return refused("create " + paths.front(), errno);
   return std::unique_ptr<LockedErrorFiles>(new LockedErrorFiles(std::move(paths), *std::move(holder)));
 }
 
@@ -145,7 +147,7 @@ Result<void> LockedErrorFiles::locked(int error) const {
   const std::size_t done = answers_.find_first_not_of('\0');
   if (done != std::string::npos) error = static_cast<unsigned char>(answers_[done]);
   if (error == 0 && all_locked()) return {};
-  return refused("cannot create " + paths_[std::min({done, answers_.size(), paths_.size() - 1})], error);
+  return refused("create " + paths_[std::min({done, answers_.size(), paths_.size() - 1})], error);
 }
 
 void LockedErrorFiles::empty(asio::io_context& io, Emptied emptied) {

@@ -33,7 +33,7 @@ class LockedErrorFiles {
 
   /// Starts the process. Null without error files.
   static Result<std::unique_ptr<LockedErrorFiles>> open(const plan::Plan& plan);
-  /// Waits until the files are created and locked. An Error (kExitRefused) if another job has a lock, if a file cannot
+  /// Waits until the files are created and locked. An Error (kExitRefused) if another job has a lock or a file cannot
   /// be created, or if the disk does not respond.
   Result<void> lock(const sys::Wait& wait);
   /// Removes the content that an earlier job wrote. Call before ranks start: they write to the same files. Waits on the

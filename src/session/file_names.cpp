@@ -17,6 +17,7 @@
 #include "launcher/frames.h"
 #include "output/file_layout.h"
 #include "session/same_files.h"
+#include "sys/files.h"
 #include "wire/archive.h"
 
 namespace dlaunch::session {
@@ -41,17 +42,36 @@ std::string renamed_above(const std::string& path, const std::string& logs, cons
   return is_first || is_kept ? logs + suffix : "";
 }
 
-/// A file that the job writes.
+/// A file that the job writes, or reads.
 struct NamedFile {
-  std::string_view option;
-  std::string path;  // normalized
+  std::string_view option;  // that writes the file, or one of the two below
+  std::string path;         // of a written file: normalized
+  std::string spelled = path;
 };
 
-/// The files of this machine that the job reads: of options, of --stage, and programs.
-std::vector<std::string> all_read_files(const JobOptions& options, std::vector<std::string> all,
-                                        const plan::Plan& plan) {
-  all.insert(all.end(), options.stage.begin(), options.stage.end());
+constexpr std::string_view kRead = "";
+constexpr std::string_view kProgram = "program";
+
+bool is_read(const NamedFile& file) { return file.option == kRead || file.option == kProgram; }
+
+/// The file of stdin; empty: the job reads no file there.
+std::string stdin_file(const JobOptions& options) {
+  if (options.stdin_target.kind == plan::StdinTarget::Kind::none) return {};
+  std::string path = sys::link_target("/proc/self/fd/0");
+  return path.starts_with('/') && !path.starts_with("/dev/") ? path : "";
+}
+
+/// The files of this machine that the job reads: of options, stdin, of --stage, and programs.
+std::vector<NamedFile> all_read_files(const JobOptions& options, const std::vector<std::string>& of_options,
+                                      const plan::Plan& plan) {
+  std::vector<NamedFile> all;
+  for (const std::string& path : of_options) all.push_back({kRead, path});
+  for (const std::string& path : options.stage) all.push_back({kRead, path});
+  if (const std::string path = stdin_file(options); !path.empty()) all.push_back({kRead, path});
   for (const plan::PlannedHost& host : plan.hosts) {
+    for (const std::string& path : {host.host.reach.agent, host.host.reach.identity}) {
+      if (!path.empty()) all.push_back({kRead, path});
+    }
     for (const plan::App& app : plan.apps) {
       if (!host.host.local || app.argv.empty()) continue;
       const std::filesystem::path from = plan::program_directory(app, host);
@@ -59,7 +79,7 @@ std::vector<std::string> all_read_files(const JobOptions& options, std::vector<s
       const bool in_path = program.find('/') == std::string::npos;
       for (const std::string& place :
            in_path ? split(search_path(plan::program_environment(app, host)), ':') : std::vector<std::string>{""}) {
-        all.push_back((from / place / program).string());
+        all.push_back({kProgram, (from / place / program).string()});
       }
     }
   }
@@ -78,6 +98,18 @@ Error removes(std::string_view option, const std::string& dir) {
   const std::string hint = option == "--keep-logs" ? "set another log directory with --output-filename"
                                                    : "set another file with " + std::string(option);
   return conflict(option, "--rank-dir", "the start of the job removes all files in " + escaped(dir), hint);
+}
+
+constexpr const char* kMoveOut = "move the file out of that directory";
+
+Error removes_read(const std::string& path, const std::string& dir) {
+  return conflict("--rank-dir", escaped(path),
+                  "the job reads this file, and the start of the job removes all files in " + escaped(dir), kMoveOut);
+}
+
+Error renames_read(const std::string& path, const std::string& renamed) {
+  return conflict("--keep-logs", escaped(path),
+                  "the job reads this file, and the start of the job renames or removes " + escaped(renamed), kMoveOut);
 }
 
 /// A job must not rename or remove its own files.
@@ -125,7 +157,7 @@ static std::vector<NamedFile> named_files(const JobOptions& options, const std::
                                           const plan::Plan& plan) {
   std::vector<NamedFile> all;
   const auto add = [&](std::string_view option, const std::string& path) {
-    if (!path.empty() && !path.starts_with("/dev/") && !path.starts_with("/proc/")) all.push_back({option, path});
+    if (!path.empty() && !path.starts_with("/dev/") && !path.starts_with("/proc/")) all.push_back({option, path, path});
   };
   add("--report", normal(options.report_file));
   add("--junit", normal(options.junit_file));
@@ -141,6 +173,7 @@ static std::vector<NamedFile> named_files(const JobOptions& options, const std::
   for (const LogFile& file : log_files(options, plan)) {
     const bool by_stream = options.output.files->by_stream;
     add(!by_stream ? "--output-filename" : file.stream == Stream::out ? "--stdout-file" : "--stderr-file", file.path);
+    if (!all.empty() && all.back().path == file.path) all.back().spelled = file.spelled;
   }
   return all;
 }
@@ -155,7 +188,8 @@ std::vector<LogFile> log_files(const JobOptions& options, const plan::Plan& plan
   for (int rank = 0; rank < static_cast<int>(facts.size()); ++rank) {
     for (const Stream stream : {Stream::out, Stream::err}) {
       if (!files.keeps(stream, at_index(facts, rank).local_rank)) continue;
-      all.push_back({stream, normal(output::file_path(files, at_index(facts, rank), rank, ranks, stream))});
+      const std::string path = output::file_path(files, at_index(facts, rank), rank, ranks, stream);
+      all.push_back({stream, normal(path), path});
     }
   }
   return all;
@@ -165,7 +199,7 @@ Result<void> check_file_names(const JobOptions& options, const std::string& pid_
   TRY(check_rank_dirs(options, pid_file, plan));
   TRY(check_renamed(options, pid_file, plan));
   std::map<std::string, std::string_view> option_of;
-  for (const auto& [option, path] : named_files(options, pid_file, plan)) {
+  for (const auto& [option, path, spelled] : named_files(options, pid_file, plan)) {
     const auto [other, is_new] = option_of.emplace(path, option);
     if (is_new || (is_log(option) && is_log(other->second))) continue;
     return fail(conflict(other->second, option, "both write " + escaped(path), "use different files"));
@@ -173,8 +207,9 @@ Result<void> check_file_names(const JobOptions& options, const std::string& pid_
   return {};
 }
 
-/// The files that the start of the job would remove or rename through a link. `found`: of the files, of the directory
-/// above `logs`, and of the rank directories.
+/// The files that the start of the job would remove or rename: read files, and written ones and programs through a
+/// link. program_check.h finds the other programs missing. `found`: of the files, of the directory above `logs`, and of
+/// the rank directories.
 static Result<void> check_moved(const std::vector<NamedFile>& files, std::span<const FileIdentity> found,
                                 const std::string& logs, const JobOptions& options, const plan::Plan& plan) {
   namespace fs = std::filesystem;
@@ -185,14 +220,16 @@ static Result<void> check_moved(const std::vector<NamedFile>& files, std::span<c
       logs.empty() ? "" : (fs::path(found[files.size()].path) / fs::path(logs).filename()).string();
   for (size_t i = 0; i < files.size(); ++i) {
     const NamedFile& file = files[i];
-    if (is_in_rank_dir(file)) continue;
+    const bool is_missing = found[i].file.find('/') != std::string::npos;
+    if (is_in_rank_dir(file) || (file.option == kProgram && (is_missing || options.staged))) continue;
     for (fs::path above = found[i].path; above.has_relative_path(); above = above.parent_path()) {
       const auto dir = dirs.find(above.parent_path().string());
-      if (dir != dirs.end() && !file.path.starts_with(dir->second + '/'))
-        return fail(removes(file.option, dir->second));
+      if (dir != dirs.end() && (file.option == kRead || !file.path.starts_with(dir->second + '/')))
+        return fail(is_read(file) ? removes_read(file.path, dir->second) : removes(file.option, dir->second));
     }
     const std::string renamed = renamed_above(found[i].path, moved, options.output, 0);
-    if (!renamed.empty() && !is_log(file.option)) return fail(renames(file.option, renamed));
+    if (renamed.empty() || is_log(file.option) || file.option == kProgram) continue;
+    return fail(is_read(file) ? renames_read(file.path, renamed) : renames(file.option, renamed));
   }
   return {};
 }
@@ -201,34 +238,32 @@ Result<void> check_linked_names(const JobOptions& options, const std::string& pi
                                 const std::vector<std::string>& read_files, const plan::Plan& plan,
                                 const sys::Wait& wait) {
   const std::vector<NamedFile> written = named_files(options, pid_file, plan);
-  if (std::ranges::all_of(written, is_in_rank_dir)) return {};
-  const std::vector<std::string> read = all_read_files(options, read_files, plan);
-  std::vector<std::string> paths = read;
-  for (const NamedFile& file : written) paths.push_back(file.path);
+  const bool has_dirs = std::ranges::any_of(plan.ranks, [](const plan::Rank& rank) { return !rank.dir.empty(); });
+  if (written.empty()) return {};
+  std::vector<NamedFile> files = all_read_files(options, read_files, plan);
+  if (files.empty() && std::ranges::all_of(written, is_in_rank_dir)) return {};
+  files.insert(files.end(), written.begin(), written.end());
+  std::vector<std::string> paths;
+  for (const NamedFile& file : files) paths.push_back(file.path);
   const std::string logs = renamed_directory(options.output);
   paths.push_back(std::filesystem::path(logs).parent_path().string());
   for (const plan::Rank& rank : plan.ranks) paths.push_back(rank.dir);
-  const bool has_dirs = std::ranges::any_of(plan.ranks, [](const plan::Rank& rank) { return !rank.dir.empty(); });
   const auto identities = file_identities(paths, has_dirs || !logs.empty(), wait);
   if (!identities) return {};  // the lock of a file reports the disk
-  std::map<std::string, const std::string*> read_as;
-  std::map<std::string, const NamedFile*> written_as;
-  TRY(check_moved(written, std::span(*identities).subspan(read.size()), logs, options, plan));
-  for (size_t i = 0; i < read.size() + written.size(); ++i) {
+  std::map<std::string, const NamedFile*> named;
+  TRY(check_moved(files, *identities, logs, options, plan));
+  for (size_t i = 0; i < files.size(); ++i) {
+    const NamedFile& file = files[i];
     const std::string& identity = (*identities)[i].file;
     if (identity.empty()) continue;
-    if (i < read.size()) {
-      read_as.emplace(identity, &read[i]);
-      continue;
-    }
-    const NamedFile& file = written[i - read.size()];
-    if (const auto same = read_as.find(identity); same != read_as.end()) {
-      return fail(conflict(file.option, escaped(*same->second),
+    const auto [other, is_new] = named.emplace(identity, &file);
+    if (is_new || is_read(file)) continue;
+    if (is_read(*other->second)) {
+      return fail(conflict(file.option, escaped(other->second->path),
                            "the job reads this file, and would overwrite it as " + escaped(file.path),
                            "set another path with " + std::string(file.option)));
     }
-    const auto [other, is_new] = written_as.emplace(identity, &file);
-    if (is_new || other->second->path == file.path) continue;
+    if (other->second->spelled == file.spelled) continue;
     return fail(conflict(other->second->option, file.option,
                          "both write one file, as " + escaped(other->second->path) + " and " + escaped(file.path),
                          "use different files"));

@@ -13,7 +13,8 @@ namespace dlaunch::session {
 
 struct LogFile {
   output::Stream stream;
-  std::string path;  ///< normalized
+  std::string path;     ///< normalized
+  std::string spelled;  ///< the files of equal names are shared
 };
 
 /// The log files of all ranks, in the order of the ranks.
@@ -28,7 +29,9 @@ std::string renamed_directory(const output::OutputSettings& output);
 Result<void> check_file_names(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan);
 
 /// Rejects different names of one file, through links, for two files that the job writes, and for a file that the job
-/// reads and writes. `read_files`: see HostSession. Waits for the disk (same_files.h): call before the loop runs.
+/// reads and writes. Also rejects files that the start of the job would remove or rename through a link, and files that
+/// the job reads from such a place. `read_files`: see HostSession. Waits for the disk (same_files.h): call before the
+/// loop runs.
 Result<void> check_linked_names(const JobOptions& options, const std::string& pid_file,
                                 const std::vector<std::string>& read_files, const plan::Plan& plan,
                                 const sys::Wait& wait);

@@ -181,6 +181,7 @@ Result<void> JobRun::open_first() {
     }
     error.hint = hint;
   }
+  if (!opened) record_unstarted(opened.error(), wait);
   if (!opened) return opened;
   take_signals(signals_, options_);
   sys::SignalSenders::note();
@@ -199,17 +200,33 @@ Result<void> JobRun::open(const sys::Wait* wait) {
   error_files_.reset();  // of the round before
   if (output_) output_->close_files();
   error_files_ = TRY(LockedErrorFiles::open(plan_));
-  if (wait && error_files_) TRY(error_files_->lock(*wait));
-  auto output = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
-  if (wait) {  // early, because the job may run for hours
-    TRY(output->claim(*wait));
-    record_.keep_earlier(plan_.attempt.value_or(0));
-    TRY(record_.claim(*wait));
-    TRY(junit_.claim(*wait));
-    TRY(pid_file_.claim(*wait));
-  }
-  output_ = std::move(output);
-  return wait ? pid_file_.write(*wait) : Result<void>();
+  output_ = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
+  if (!wait) return {};
+  // Early, because the job may run for hours. The record may be in the log directory.
+  if (error_files_) TRY(error_files_->lock(*wait));
+  TRY(output_->claim(*wait));
+  TRY(claim_records(*wait));
+  TRY(pid_file_.claim(*wait));
+  return pid_file_.write(*wait);
+}
+
+Result<void> JobRun::claim_records(const sys::Wait& wait) {
+  if (std::exchange(asked_records_, true)) return {};
+  record_.keep_earlier(plan_.attempt.value_or(0));
+  TRY(record_.claim(wait));
+  TRY(junit_.claim(wait));
+  has_records_ = true;
+  return {};
+}
+
+/// The record of a job whose disk does not respond: an earlier record may show a success.
+void JobRun::record_unstarted(const Error& error, const sys::Wait& wait) {
+  if (error.exit_code != kExitOutput || !claim_records(wait) || !has_records_) return;
+  job::Outcome outcome;
+  outcome.cause = job::Cause::output_failed;
+  outcome.detail = what_and_why(error);
+  outcome.ranks.resize(plan_.ranks.size());
+  record_as_last(std::move(outcome), error);
 }
 
 /// A directory of --keep-logs is renamed before a rank gets a directory in it.

@@ -52,6 +52,8 @@ class JobRun final : public Listener {
   bool replace(const std::string& name);
   Result<void> shrink(const std::vector<std::string>& lost);
   Result<void> make_ready(const job::Outcome& outcome, const std::string& guilty);
+  Result<void> claim_records(const sys::Wait& wait);
+  void record_unstarted(const Error& error, const sys::Wait& wait);
   void record_as_last(job::Outcome outcome, const Error& error);
   job::Outcome finish(launcher::Launcher& launcher, job::Outcome outcome, const std::string& told);
   void progress(const job::Progress& progress) override {
@@ -91,7 +93,9 @@ class JobRun final : public Listener {
   report::RecordFile record_;
   report::RecordFile junit_;
   report::PidFile pid_file_;
-  bool begun_ = false;  // a round has changed the files of earlier jobs
+  bool asked_records_ = false;  // for the claims of --report and --junit
+  bool has_records_ = false;    // these claims succeeded
+  bool begun_ = false;          // a round has changed the files of earlier jobs
   std::unique_ptr<output::Output> output_;
   std::unique_ptr<LockedErrorFiles> error_files_;
 };

@@ -76,6 +76,15 @@ Fd create_file(const std::string& path, int more_flags, Created* created) {
   }
 }
 
+bool is_mere_text(std::string_view start) {
+  const auto is_text = [](unsigned char c) { return c >= ' ' || (c >= '\t' && c <= '\r'); };
+  if (start.starts_with("#!") || !std::ranges::all_of(start, is_text)) return false;
+  std::vector<std::string> formats = entries_of("/proc/sys/fs/binfmt_misc");
+  std::erase(formats, "register");
+  std::erase(formats, "status");
+  return formats.empty();
+}
+
 std::string link_target(const std::string& link) {
   std::array<char, PATH_MAX> path{};
   const ssize_t size = ::readlink(link.c_str(), path.data(), path.size());

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sys/fd.h"
@@ -22,6 +23,10 @@ std::optional<std::string> read_file(const Fd& file, std::size_t limit);
 
 /// Reads a regular file, not a link, as a whole. Returns nullopt for other kinds of files, and above `limit`.
 std::optional<std::string> read_regular_file(const std::string& path, std::size_t limit);
+
+/// Whether execve(2) rejects an executable file with these first bytes (ENOEXEC): a text without "#!", unless this
+/// machine has other formats of programs (binfmt_misc).
+bool is_mere_text(std::string_view start);
 
 struct Created {
   bool file = false;

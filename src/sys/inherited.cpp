@@ -1,12 +1,16 @@
 #include "sys/inherited.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <csignal>
 
+#include "base/text.h"
 #include "sys/io.h"
 
 namespace dlaunch::sys {
@@ -30,6 +34,28 @@ rlim_t most_open_files() {
   rlimit now{};
   if (::getrlimit(RLIMIT_NOFILE, &now) != 0) throw_errno("getrlimit(RLIMIT_NOFILE)");
   return now.rlim_max;
+}
+
+std::optional<int> named_descriptor(std::string_view path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view directory : {"/dev/fd/", "/proc/self/fd/"}) {
+    const auto number =
+        path.starts_with(directory) ? parse_int(path.substr(directory.size()), 0, INT_MAX) : std::nullopt;
+    if (number) return static_cast<int>(*number);
+  }
+  return std::nullopt;
+}
+
+/// All descriptors of dlaunch itself have O_CLOEXEC.
+Fd open_inherited(std::string_view path) {
+  const int descriptor = named_descriptor(path).value_or(-1);
+  const int own = ::fcntl(descriptor, F_GETFD);
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  if (own >= 0 && (own & FD_CLOEXEC) == 0 && (flags & O_ACCMODE) != O_RDONLY)
+    return Fd(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+  errno = EBADF;
+  return {};
 }
 
 bool is_kept(int signal) {

@@ -1,5 +1,5 @@
-// Inherited properties of a process: the limit of open files (raised for dlaunch, restored for ranks), the ignored
-// signals, and the usable CPUs.
+// Inherited properties of a process: the limit of open files (raised for dlaunch, restored for ranks), descriptors, the
+// ignored signals, and the usable CPUs.
 #pragma once
 
 #include <signal.h>
@@ -7,7 +7,10 @@
 #include <sys/types.h>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
+
+#include "sys/fd.h"
 
 namespace dlaunch::sys {
 
@@ -19,6 +22,13 @@ rlim_t open_files_limit();
 
 /// The hard limit of open descriptors, the most that raise_open_files() can set.
 rlim_t most_open_files();
+
+/// The descriptor of dlaunch that the path names: /dev/stdout, or /dev/fd/63 as a shell writes ">(command)". Pure.
+std::optional<int> named_descriptor(std::string_view path);
+
+/// A copy of the named descriptor, at its position in the file. Empty with errno set (EBADF) if dlaunch did not inherit
+/// the descriptor, or if the descriptor is only for reading.
+Fd open_inherited(std::string_view path);
 
 /// Whether a job does not handle the signal. A signal that the parent ignored stays ignored, as under nohup and for
 /// `dlaunch … &` in a script. ALRM and XCPU keep a handler of the program that runs the job.

@@ -2,11 +2,12 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
 import time
 
 import support
-from promises import BAD_DISK, ENDS, FAILURE, FILES, LOSES_NOTHING, NAMES_FIRST, promise
+from promises import BAD_DISK, ENDS, FAILURE, FILES, LOSES_NOTHING, NAMES_FIRST, START, promise
 from support import Case, sh
 
 
@@ -230,6 +231,46 @@ class Layout(Case):
             for job, code in enumerate(codes):
                 own = [path for path in folder.rglob("stdout") if path.read_text() == f"job {job}\n"]
                 self.assertEqual((len(own), len({path.parents[1] for path in own})), (2, 1) if code == 0 else (0, 0), (codes, own))
+
+
+class Descriptors(Case):
+    """Files of the ranks' output that are descriptors of dlaunch."""
+
+    def bash(self, line, code=0):
+        result = subprocess.run(["bash", "-c", line, support.DLAUNCH], cwd=self.dir, env=self.env, capture_output=True, stdin=subprocess.DEVNULL,
+                                timeout=support.TIMEOUT, check=False)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result
+
+    @promise(LOSES_NOTHING, mode=FILES)
+    def test_process_substitution_gets_all_bytes(self):
+        self.bash('"$0" -n 1 --stdout-file >(sleep 0.5; cat > got; touch end) seq 100000; while [ ! -e end ]; do sleep 0.1; done')
+        self.assertEqual((self.dir / "got").read_bytes(), b"".join(b"%d\n" % n for n in range(1, 100001)))
+
+    @promise(LOSES_NOTHING, mode=FILES)
+    def test_descriptors_of_pipes_and_files(self):
+        for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+            with self.subTest(name):
+                self.assertEqual(self.bash(f'"$0" -n 2 --oversubscribe --stdout-file {name} echo up | cat').stdout, b"up\nup\n")
+                self.bash(f'(echo first; "$0" -n 1 --stdout-file {name} echo up; echo last) > all')
+                self.assertEqual((self.dir / "all").read_bytes(), b"first\nup\nlast\n")
+        self.assertEqual(self.bash('"$0" -n 1 --stdout-file /dev/stderr echo up').stderr, b"up\n")
+        self.bash('"$0" -n 1 --restarts 1 --stdout-file /dev/fd/7 sh -c "echo round; exit \\$((1 - DLAUNCH_ROUND))" 7> all')
+        self.assertEqual((self.dir / "all").read_bytes(), b"round\nround\n")
+
+    def test_descriptor_of_a_socket(self):
+        ours, its = socket.socketpair()
+        with ours, its:
+            self.assert_exit(self.run_dlaunch("-n", 1, "--stdout-file", "/dev/stdout", "echo", "up", stdout=its), 0)
+            self.assertEqual(ours.recv(100), b"up\n")
+
+    @promise(NAMES_FIRST, mode=(START, FILES))
+    def test_descriptor_that_is_not_inherited_for_writing_is_rejected(self):
+        for number, opened in (*((n, "") for n in range(3, 12)), (7, "7< /dev/null")):
+            with self.subTest(number=number, opened=opened):
+                said = self.bash(f'"$0" -n 1 --stdout-file /dev/fd/{number} touch ran {opened}', 2).stderr.decode()
+                self.assertIn(f"cannot create /dev/fd/{number}: Bad file descriptor\ndlaunch:   use a descriptor that dlaunch inherits for writing", said)
+        self.assertFalse((self.dir / "ran").exists())
 
 
 class Rejected(Case):

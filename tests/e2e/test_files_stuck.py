@@ -338,9 +338,9 @@ class Frozen(Stuck):
         before = self.on_disk()
         self.freeze()
         took, result = self.seconds(self.begin("--error-file", f"{self.disk}/error-{{rank}}", "-n", 2, "true"))
-        self.assert_exit(result, 2)
+        self.assert_exit(result, 1)
         self.assertLess(took, 10)
-        self.assertIn(f"cannot create {self.disk}/error-0: Connection timed out", result.stderr.decode())
+        self.assertIn(f"cannot create {self.disk}/error-0: the disk does not respond", result.stderr.decode())
         self.assert_thaw_leaves(before)
 
     @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, START, SIGNAL, DEADLINE))
@@ -377,6 +377,24 @@ class Frozen(Stuck):
         self.assertRegex(said, "last stderr lines of rank 0:\n.*\\| lost\n")
         self.assertNotIn("all processes had ended after", said)
 
+    @promise(ENDS, NAMES_FIRST, mode=(BAD_DISK, START, FILES))
+    def test_record_of_a_job_whose_logs_do_not_respond_tells_no_success(self):
+        options = ("--report", "report", "--junit", "junit", "-n", 2, "--oversubscribe", "true")
+        for files in (("--output-filename", self.disk / "logs"), ("--error-file", self.disk / "error-{rank}")):
+            with self.subTest(files=files):
+                self.assert_exit(self.run_dlaunch(*files, *options), 0)
+                self.freeze()
+                took, result = self.seconds(self.begin(*files, *options))
+                self.thaw()
+                self.assert_exit(result, 1)
+                self.assertLess(took, 14)
+                self.assertRegex(result.stderr.decode(), f"cannot create {self.disk}/.*: the disk does not respond\n")
+                record = json.loads((self.dir / "report").read_text())
+                self.assertEqual((record["cause"], record["exit_code"]), ("output_failed", 1))
+                self.assertRegex(record["detail"], "^cannot create .*: the disk does not respond$")
+                self.assertEqual([rank["status"] for rank in record["ranks"]], [None] * 2)
+                self.assertNotIn('errors="0"', (self.dir / "junit").read_text())
+
     @promise(ENDS, LEAVES_NOTHING, mode=BAD_DISK)
     def test_report_on_a_frozen_disk_is_refused_in_time(self):
         (self.disk / "report").write_text("{}")
@@ -384,6 +402,7 @@ class Frozen(Stuck):
         self.freeze()
         took, result = self.seconds(self.begin("--report", self.disk / "report", "-n", 1, "true"))
         self.assertLess(took, 25)
+        self.assert_exit(result, 1)
         self.assertIn(f"cannot write {self.disk}/report: timed out after 10 s", result.stderr.decode())
         self.assert_thaw_leaves(before)
 
@@ -429,9 +448,9 @@ class Frozen(Stuck):
     @promise(ENDS, NAMES_FIRST, mode=(BAD_DISK, STAGING, START, FAILURE))
     def test_disk_frozen_before_the_ranks_start_is_an_error(self):
         took, result = self.seconds(self.frozen_when_ready())
-        self.assert_exit(result, 2)
+        self.assert_exit(result, 1)
         self.assertLess(took, 14)
-        self.assertIn(f"cannot empty {self.disk}/logs/1/rank.0/stdout: Connection timed out", result.stderr.decode())
+        self.assertIn(f"cannot empty {self.disk}/logs/1/rank.0/stdout: the disk does not respond", result.stderr.decode())
         self.thaw()
         self.assert_nothing_left()
 
@@ -510,6 +529,23 @@ class Frozen(Stuck):
         wait_until(lambda: "restart 1 of 2" in err.read_text(), 2)
         return job, err
 
+    @promise(NAMES_FIRST, mode=(BAD_DISK, RESTARTS, KILL))
+    def test_killed_writers_before_a_restart_are_reported(self):
+        """Also the process that writes stderr."""
+        for killed in (("percpu_rwsem_wait",), ("percpu_rwsem_wait", "pipe_read")):
+            with self.subTest(killed):
+                job, err = self.frozen_at_the_restart("--output-filename", self.disk / "logs")
+                time.sleep(1)
+                children = b" ".join(path.read_bytes() for path in pathlib.Path(f"/proc/{job.pid}/task").glob("*/children")).split()
+                for pid in map(int, children):
+                    if support.of_process(pid, "comm") == b"dlaunch-files\n" and support.of_process(pid, "wchan").decode().endswith(killed):
+                        os.kill(pid, signal.SIGKILL)
+                time.sleep(0.5)
+                self.thaw()
+                _, result = self.seconds(job)
+                self.assert_exit(result, 1)
+                self.assertIn(f"round.1/rank.0/stdout: the process that writes the ranks' files was killed\n", err.read_text())
+
     @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, RESTARTS, SIGNAL))
     def test_signal_ends_a_job_whose_disk_is_frozen_before_a_restart(self):
         for option, place in (("--output-filename", "logs"), ("--output-filename", "log.{rank}.{stream}"),
@@ -522,7 +558,7 @@ class Frozen(Stuck):
                 start = time.monotonic()
                 job.wait(support.TIMEOUT)
                 self.assertLess(time.monotonic() - start, 5)
-                self.assertEqual(job.returncode, 143, err.read_text())
+                self.assertEqual((job.returncode, job.died_of), (143, signal.SIGTERM), err.read_text())
                 self.assertRegex(err.read_text(), f"the start of the ranks waited for the disk: (create|empty) {self.disk}/")
                 self.assert_thaw_leaves([name for name in before if not name.startswith("error")])
 
@@ -551,7 +587,7 @@ class Frozen(Stuck):
         job, err = self.frozen_at_the_restart("--output-filename", self.disk / "logs", "--report", self.dir / "job.json")
         job.wait(support.TIMEOUT)
         self.assertEqual(job.returncode, 1, err.read_text())
-        self.assertIn(f"cannot create {self.disk}/logs/1/round.1/rank.0/stdout: Connection timed out", err.read_text())
+        self.assertIn(f"cannot create {self.disk}/logs/1/round.1/rank.0/stdout: the disk does not respond", err.read_text())
         record = json.loads((self.dir / "job.json").read_text())
         self.assertEqual((record["cause"], record["exit_code"]), ("output_failed", 1))
         self.assertIn(f"cannot create {self.disk}/logs", record["detail"])
@@ -638,9 +674,9 @@ class Frozen(Stuck):
         before = self.on_disk()
         self.freeze()
         took, result = self.seconds(self.begin("-n", 2, "--output-filename", self.disk / "logs", "true"))
-        self.assert_exit(result, 2)
+        self.assert_exit(result, 1)
         self.assertLess(took, 15)
-        self.assertIn(f"cannot create {self.disk}/logs".encode(), result.stderr)
+        self.assertIn(f"cannot create {self.disk}/logs: the disk does not respond\n".encode(), result.stderr)
         self.assert_thaw_leaves(before)
 
     @promise(ENDS, LEAVES_NOTHING, mode=BAD_DISK)

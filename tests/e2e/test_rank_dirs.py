@@ -332,7 +332,7 @@ class SeveralHosts(HostsCase):
         self.assert_told(result, 125, "node2: /root/run/1 is not empty, and --rank-dir did not create it")
         self.assertEqual(self.host(1).sh("ls /root"), "")
         result = self.run_dlaunch("-H", "node1,node2", "-wdir", "/root/nowhere", "--rank-dir", "{rank}", "true")
-        self.assert_told(result, 125, "directory /root/nowhere: No such file or directory")
+        self.assert_told(result, 127, "directory /root/nowhere: No such file or directory")
 
     @promise(ENDS, mode=(STAGING, SIGNAL))
     def test_sigterm_ends_the_transfer_of_files(self):

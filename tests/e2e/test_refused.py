@@ -63,6 +63,34 @@ class OneHost(Case):
                 absolute = [self.dir / option if str(option)[0] in "lo" else option for option in options]
                 self.assert_all_stays(absolute, ["--wdir", self.dir / "nowhere", "true"], 127, "cannot enter the working directory")
 
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, STAGING))
+    def test_missing_working_directory_above_rank_directories(self):
+        for job, error in (["true"], 127), (["./no-such"], 127), (["--stage", "odd", "./odd"], 127):
+            for place, code, said in (("nowhere", error, "No such file"), ("odd", 126, "Not a directory")):
+                with self.subTest(job=job, place=place):
+                    self.assert_all_stays(("--rank-dir", "{rank}"), ["--wdir", self.dir / place, *job], code, f"cannot enter the working directory {self.dir}/{place}: {said}")
+                    self.assertFalse((self.dir / "nowhere").exists())
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES, STAGING))
+    def test_file_that_is_no_program_changes_no_file(self):
+        (self.dir / "text").write_text("echo no first line\n")
+        (self.dir / "none").touch()
+        for name in ("text", "none"):
+            (self.dir / name).chmod(0o755)
+            for options in LOGS:
+                with self.subTest(name=name, options=options):
+                    self.assert_all_stays(options, [self.dir / name], 126, "Exec format error")
+        dirs = ("--rank-dir", "dirs/{rank}")
+        for name, why in (("text", "Exec format error"), ("none", "Exec format error"), ("plain", "Permission denied")):
+            for program in (f"./{name}", self.dir / f"dirs/0/{name}"):
+                with self.subTest(name=name, program=program):
+                    self.assert_all_stays(dirs, ["--stage", name, program], 126, why)
+        (self.dir / "link").mkdir()
+        shutil.copy("/bin/true", self.dir / "link" / "true")
+        (self.dir / "link" / "alias").symlink_to("true")
+        for program in ("./link/true", "./link/alias"):
+            self.assert_exit(self.run_dlaunch(*dirs, "--stage", "link", "-n", 1, program), 0)
+
     def test_program_of_an_earlier_job_in_the_rank_directory_is_missing(self):
         for name in ("./prog", "../0/prog"):
             self.assert_all_stays(("--rank-dir", "dirs/{rank}"), [name], 127, "use --stage to copy the program")
@@ -142,6 +170,58 @@ class Names(Case):
                             self.assert_exit(result, 2)
                             self.assertRegex(result.stderr, b"conflicts with .*: the start of the job re(moves|names)")
                             self.assertEqual(contents(self.dir), before)
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES, STAGING))
+    def test_input_in_a_directory_that_the_start_changes_is_rejected(self):
+        for options, place in ((("--rank-dir", "real/r{rank}"), "r0"), (("--keep-logs", 1, "--log-dir", "real/logs"), "logs/1/rank.0")):
+            self.assert_exit(self.run_dlaunch(*options, "-n", 1, *sh("cp $0/hf $0/ef $0/rf $0/c.toml $0/prog . 2>/dev/null || :"), self.dir), 0)
+            for name in ("hf", "ef", "rf", "c.toml", "prog"):
+                shutil.copy(self.dir / name, self.dir / "real" / place)
+            before = contents(self.dir)
+            for above in ("real", "alias"):
+                inputs = [("--hostfile", "hf"), ("--env-file", "ef"), ("--rankfile", "rf"), ("--config", "c.toml"), ("<", "hf")]
+                inputs += [("--stage", "prog")] if options[0] == "--rank-dir" else []
+                for option, name in inputs:
+                    with self.subTest(options=options, option=option, above=above):
+                        path = self.dir / above / place / name
+                        with open(path if option == "<" else os.devnull, "rb") as stdin:
+                            given = () if option == "<" else (option, path)
+                            result = self.run_dlaunch(*options, *given, "-n", 1, "true", stdin=stdin)
+                        self.assert_exit(result, 2)
+                        self.assertRegex(result.stderr.decode(), f"conflicts with \"?/.*{place}/{name}.*the job reads this file, and the start of the job re")
+                        self.assertEqual(contents(self.dir), before)
+        result = self.run_dlaunch("--rank-dir", "real/r{rank}", "-n", 1, self.dir / "alias/r0/prog")
+        self.assert_exit(result, 2)
+        self.assertEqual(contents(self.dir), before)
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES))
+    def test_output_in_place_of_stdin_a_key_or_an_agent_is_rejected(self):
+        before = contents(self.dir)
+        for option in ("--report", "--stdout-file", "--junit"):
+            with open(self.dir / "hf", "rb") as stdin:
+                self.assert_reads(self.run_dlaunch(option, "hard", "-n", 1, "cat", stdin=stdin))
+            for given in (("--agent-path", self.dir / "hf"), ("--ssh-identity", self.dir / "hf")):
+                self.assert_reads(self.run_dlaunch(option, "hard", *given, "-H", "no.such.host", "-n", 1, "true"))
+        (self.dir / "key").write_text("a key of more than 32 characters for the nodes\n")
+        (self.dir / "key").chmod(0o600)
+        before = contents(self.dir)
+        node = ("--same-line", "--nodes", 1, "--node-rank", 0, "--rendezvous", "127.0.0.1:4999", "--key-file", "key")
+        self.assert_reads(self.run_dlaunch(*node, "--report", "key", "-n", 1, "true"))
+        self.assertEqual(contents(self.dir), before)
+
+    def assert_reads(self, result):
+        self.assert_exit(result, 2)
+        self.assertIn(b"the job reads this file, and would overwrite it", result.stderr)
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES))
+    def test_spelling_of_a_file_for_both_streams(self):
+        for one, other in (("y", "./y"), ("./y", "y"), ("real//y", "real/./y"), ("y", self.dir / "y")):
+            with self.subTest(one=one, other=other):
+                self.assert_exit(self.run_dlaunch("--stdout-file", one, "--stderr-file", other, "-n", 1, *sh("echo out; echo err >&2")), 0)
+                self.assertEqual(sorted((self.dir / one).read_bytes().split()), [b"err", b"out"])
+        result = self.run_dlaunch("--stdout-file", "real/../y", "--stderr-file", "y", "-n", 1, "true")
+        self.assert_exit(result, 2)
+        self.assertIn(b"both write one file", result.stderr)
 
     @promise(LOSES_NOTHING, mode=(START, FILES))
     def test_output_in_place_of_a_program_in_path_is_rejected(self):
