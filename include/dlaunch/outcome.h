@@ -108,9 +108,10 @@ enum class Cause {
 struct Outcome {
   Cause cause = Cause::success;
   int exit_code = 0;
-  int signal = 0;                           ///< with Cause::interrupted
-  bool idle = false;                        ///< no rank was running when the job began to end
-  std::optional<int> first_failure;         ///< id of the first rank that failed
+  int signal = 0;                    ///< with Cause::interrupted
+  bool signalled_at_host = false;    ///< a host got the signal, and this process did not; `detail` names the host
+  bool idle = false;                 ///< no rank was running when the job began to end
+  std::optional<int> first_failure;  ///< id of the first rank that failed
   std::optional<Preempted> preempted = {};  ///< set also with another final cause
   std::string detail;
   std::vector<LostHost> lost_hosts;    ///< in the order of the reports

@@ -23,7 +23,6 @@
 #include "ascend/ranktable_command.h"
 #include "base/environment.h"
 #include "base/printable.h"
-#include "base/shared_texts.h"
 #include "base/try.h"
 #include "cli/files.h"
 #include "dlaunch/plan.h"
@@ -140,10 +139,8 @@ class SessionOnDemand {
   std::optional<session::HostSession> session_;
 };
 
-/// `detail` names the host if the signal came to a host: this process got no signal.
 End end_of(const job::Outcome& outcome) {
-  const bool is_own = outcome.detail.empty() || outcome.detail.starts_with(kWaitedForDisk);
-  const bool signalled = outcome.cause == job::Cause::interrupted && is_own;
+  const bool signalled = outcome.cause == job::Cause::interrupted && !outcome.signalled_at_host;
   return {outcome.exit_code, signalled ? outcome.signal : 0};
 }
 

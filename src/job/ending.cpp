@@ -161,9 +161,8 @@ void Job::kill_ranks(Time now) {
   }
 }
 
-/// Gives up the ranks that live on after their host has received KILL. Asks these hosts for a sign of life first: a
-/// host that has been silent since is lost. A host that has not confirmed KILL is not given up here
-/// (lose_silent_hosts).
+/// Gives up the ranks that live on after their host has confirmed KILL (other hosts: lose_silent_hosts). The job asks
+/// these hosts for a sign of life first, and loses a host that then stays silent.
 void Job::give_up_ranks(Time now) {
   const bool asks = !ranks_asked_at_;
   if (asks) ranks_asked_at_ = now;
@@ -204,12 +203,11 @@ void Job::finish_when_idle(Time now) {
   at_.sidecar = now + sidecar_wait_;
 }
 
-/// Ranks may handle the user's signal and exit with 0: then the job succeeded. A job that a batch system ended did not
-/// succeed. `detail` names the host that got the signal.
+/// If all ranks handle the user's signal and exit with 0, the job succeeded, unless a batch system ended the job.
 void Job::settle_interrupted() {
   const auto succeeded = [](const RankRecord& rank) { return rank.status && rank.status->ok(); };
   const bool complete = outcome_.lost_hosts.empty() && !outcome_.unread && !outcome_.unended;
-  if (outcome_.cause != Cause::interrupted || !outcome_.detail.empty() || !complete || policy_.in_batch_job) return;
+  if (outcome_.cause != Cause::interrupted || outcome_.signalled_at_host || !complete || policy_.in_batch_job) return;
   if (!std::ranges::all_of(outcome_.ranks, succeeded)) return;
   outcome_.cause = Cause::success;
   outcome_.exit_code = 0;
@@ -368,7 +366,7 @@ void Job::leave_undrained() {
 
 void Job::host_heard(int host, Time now, Time answered) {
   hosts_.set_heard(host, now, answered);
-  if (at_.give_up && ranks_asked_at_) at_.give_up = now;
+  if (at_.give_up && ranks_asked_at_ && ranks_.live_on(host)) at_.give_up = now;
 }
 
 void Job::output_arrived(Time now) {

@@ -16,8 +16,8 @@
 // - Stopping ranks: the signal (TERM, or the signal of the user), then KILL after the grace. The job reports ranks that
 //   still run kKillWait after their host received KILL, if the host then gives a sign of life, and stops waiting. A
 //   second signal of the user: KILL.
-// - A host is lost if it sends no frame and no confirmation of KILL for kKillWait, if its ranks live on after KILL and
-//   it gives no sign of life, or if it does not confirm Finish.
+// - A host is lost if it sends no frame and no confirmation of KILL for kKillWait, or does not confirm Finish. A host
+//   whose ranks live on after KILL is lost if the host then sends no frame for kKillWait.
 // - If a host was silent before a rank failed elsewhere, and is lost, then the lost host is the cause.
 // - The same rules apply to spawned ranks. The launcher connects to a host without ranks before the host gets its first
 //   rank.

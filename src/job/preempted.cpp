@@ -38,6 +38,7 @@ void Job::on(const HostTermination& event, Time now) {
   const bool known = outcome_.cause == Cause::interrupted && outcome_.signal == signal;
   if (phase_ >= Phase::ending && !blamed_rank_cleared && !known) return;
   if (outcome_.detail.empty()) outcome_.detail = event.who;
+  outcome_.signalled_at_host = true;
   outcome_.signal = signal;
   if (phase_ < Phase::ending) {
     limit_patience();

@@ -156,8 +156,9 @@ std::string renamed_directory(const output::OutputSettings& output) {
 static std::vector<NamedFile> named_files(const JobOptions& options, const std::string& pid_file,
                                           const plan::Plan& plan) {
   std::vector<NamedFile> all;
-  const auto add = [&](std::string_view option, const std::string& path) {
-    if (!path.empty() && !path.starts_with("/dev/") && !path.starts_with("/proc/")) all.push_back({option, path, path});
+  const auto add = [&](std::string_view option, const std::string& path, const std::string& spelled = {}) {
+    if (path.empty() || path.starts_with("/dev/") || path.starts_with("/proc/")) return;
+    all.push_back({option, path, spelled.empty() ? path : spelled});
   };
   add("--report", normal(options.report_file));
   add("--junit", normal(options.junit_file));
@@ -172,8 +173,10 @@ static std::vector<NamedFile> named_files(const JobOptions& options, const std::
   }
   for (const LogFile& file : log_files(options, plan)) {
     const bool by_stream = options.output.files->by_stream;
-    add(!by_stream ? "--output-filename" : file.stream == Stream::out ? "--stdout-file" : "--stderr-file", file.path);
-    if (!all.empty() && all.back().path == file.path) all.back().spelled = file.spelled;
+    add(!by_stream                   ? "--output-filename"
+        : file.stream == Stream::out ? "--stdout-file"
+                                     : "--stderr-file",
+        file.path, file.spelled);
   }
   return all;
 }

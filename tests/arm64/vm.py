@@ -78,6 +78,11 @@ def make_root(root, files):
     shutil.copy(HERE / "init", root / "init")
 
 
+def pack(directory, out):
+    """Writes the files of the directory as an initramfs."""
+    run("sh", "-c", "find . | cpio --quiet -o -H newc -R 0:0", cwd=directory, stdout=out)
+
+
 def kernel_and_root():
     """The files of the kernel and of the root. Makes them if the packages or these sources differ."""
     files = archives()
@@ -93,7 +98,7 @@ def kernel_and_root():
             shutil.copy(next((tree / "boot").glob("vmlinuz-*")), kernel)
             shutil.rmtree(tree / "boot")
             with root.open("wb") as out:
-                run("sh", "-c", "find . | cpio --quiet -o -H newc -R 0:0", cwd=tree, stdout=out)
+                pack(tree, out)
         made.write_text(state)
     return kernel, root
 
@@ -115,7 +120,7 @@ class Machine:
         with both.open("wb") as out:
             out.write(root.read_bytes())
             out.flush()
-            run("sh", "-c", "find . | cpio --quiet -o -H newc -R 0:0", cwd=files, stdout=out)
+            pack(files, out)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]

@@ -84,6 +84,7 @@ JobOptions options_of(const Scenario& s) {
       options.policy.manager_kill_wait = std::chrono::milliseconds(manager_kill_wait(fault) / kMs);
   }
   if (s.staged) {
+    options.stage = {"/usr/share/data"};
     options.staged = std::make_shared<const std::string>(300'000, 'x');
   }
   if (s.preempt) options.policy.checkpoint.signal = SIGUSR1;
