@@ -11,6 +11,8 @@ namespace dlaunch::link {
 class Signals {
  public:
   explicit Signals(asio::io_context& io);
+  /// This process again ignores the signals that it ignored before add(). The signals have their default action at no
+  /// time in between.
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;

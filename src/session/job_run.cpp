@@ -78,7 +78,6 @@ JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
       planned_(plan.restarts > 0 ? plan : plan::Plan{}),
       rounds_(options_.policy, plan.restarts),
       round_start_ns_(start_ns_),
-      stacks_signal_(options_.stacks_on),
       signals_(session.io()),
       record_(options_.report_file),
       junit_(options_.junit_file, report::WriteAs().mode),

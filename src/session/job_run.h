@@ -86,9 +86,6 @@ class JobRun final : public Listener {
   Time round_start_ = start_;
   std::optional<Time> start_at_;            // of the current round's ranks
   std::map<int, std::string> error_texts_;  // of the current round's failed ranks
-  // Restores the action of the --stacks-on signal after the end of signals_, which sets the default action: the signal
-  // would then kill this process.
-  const sys::KeptDisposition stacks_signal_;
   link::Signals signals_;
   report::RecordFile record_;
   report::RecordFile junit_;
