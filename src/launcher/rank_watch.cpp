@@ -96,6 +96,7 @@ class RankWatch final : public Component {
   /// Writes the stacks of all threads to a file, and calls `done` at the end of the write, or after `longest`. Null: no
   /// file is written.
   void keep(const StackSnapshot& sample, Duration longest, std::function<void(report::StacksFiles::File*)> done);
+  static void await_end(Write& write);
   static void end_write(Write& write);
 
   const Context& context_;
@@ -299,7 +300,11 @@ void RankWatch::keep(const StackSnapshot& sample, Duration longest,
   write.done = std::move(done);
   write.late.emplace(context_.io, [&write] { end_write(write); });
   write.late->set(Clock::now() + longest);
-  write.ended.wait([&write] { end_write(write); });
+  await_end(write);
+}
+
+void RankWatch::await_end(Write& write) {
+  write.ended.wait([&write] { write.file.ended() ? end_write(write) : await_end(write); });
 }
 
 void RankWatch::end_write(Write& write) {

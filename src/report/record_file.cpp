@@ -1,10 +1,8 @@
 #include "report/record_file.h"
 
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -23,7 +21,6 @@ std::string kept_record(const std::string& path, int attempt) { return path + ".
 
 namespace {
 
-constexpr std::chrono::milliseconds kAnswerWait{10};
 constexpr char kWritten = '\n';         // the answer after a success
 constexpr unsigned kStacksMode = 0600;  // stacks have names of files and functions, and the first bytes of arguments
 
@@ -124,12 +121,7 @@ int RecordFile::step() {
   early_.reset();
   if (!writer_ && !result_) start_writer();
   if (result_) return -1;
-  std::array<char, 4096> some{};
-  ssize_t got = 0;
-  while ((got = ::recv(writer_->out().get(), some.data(), some.size(), MSG_DONTWAIT)) > 0) {
-    answer_.append(some.data(), static_cast<std::size_t>(got));
-  }
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return writer_->out().get();
+  if (!writer_->receive(answer_)) return writer_->out().get();
   result_ = answer_.empty() ? Result<void>() : fail(received_error(path_, answer_, kExitOutput));
   return -1;
 }
@@ -169,24 +161,19 @@ StacksFiles::File* StacksFiles::write(const std::string& text) {
   return writer ? &files_.emplace_back(std::move(path), *std::move(writer)) : nullptr;
 }
 
-/// The process ends soon after it has answered.
 bool StacksFiles::File::ended() {
-  if (answer_) return true;
-  std::string more;
-  const auto rest = writer_.read_all(kAnswerWait, &more);
-  received_ += rest.value_or(more);
-  if (rest) answer_ = received_;
-  return rest.has_value();
+  ended_ = ended_ || writer_.receive(answer_);
+  return ended_;
 }
 
-std::string StacksFiles::File::written() { return ended() && *answer_ == std::string_view(&kWritten, 1) ? path_ : ""; }
+std::string StacksFiles::File::written() { return ended() && answer_ == std::string_view(&kWritten, 1) ? path_ : ""; }
 
 std::string StacksFiles::File::describe() {
   if (!ended()) return "not written yet: " + path_;
   if (!written().empty()) return path_;
-  const bool killed = answer_->empty();
+  const bool killed = answer_.empty();
   return "cannot write " + path_ + ": " +
-         (killed ? "the process that writes the file was killed" : received_error(path_, *answer_, kExitOutput).why);
+         (killed ? "the process that writes the file was killed" : received_error(path_, answer_, kExitOutput).why);
 }
 
 }  // namespace dlaunch::report

@@ -94,8 +94,10 @@ class StacksFiles {
   class File {
    public:
     File(std::string path, sys::HelperProcess writer) : path_(std::move(path)), writer_(std::move(writer)) {}
-    /// Readable when the write has ended.
+    /// Readable when ended() may have changed.
     int fd() const { return writer_.out().get(); }
+    /// Whether the write has ended.
+    bool ended();
     /// The path if the file is written now; else empty.
     std::string written();
     /// "PATH", "not written yet: PATH", or "cannot write PATH: No space left on device".
@@ -103,12 +105,11 @@ class StacksFiles {
 
    private:
     friend StacksFiles;
-    bool ended();
 
     std::string path_;
     sys::HelperProcess writer_;
-    std::string received_ = {};
-    std::optional<std::string> answer_ = {};  // set at the end of the write
+    std::string answer_ = {};
+    bool ended_ = false;
   };
 
   /// Starts the write. Null if no file is wanted.

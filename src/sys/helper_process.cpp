@@ -153,6 +153,16 @@ std::optional<std::string> HelperProcess::read_all(std::chrono::milliseconds lon
   }
 }
 
+bool HelperProcess::receive(std::string& got) const {
+  for (;;) {
+    char some[4096];
+    const ssize_t size = ::recv(out_.get(), some, sizeof some, MSG_DONTWAIT);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return size == 0 || errno != EAGAIN;
+    got.append(some, static_cast<std::size_t>(size));
+  }
+}
+
 void HelperProcess::kill() { ::syscall(SYS_pidfd_send_signal, handle_.get(), SIGKILL, nullptr, 0); }
 
 bool HelperProcess::wait(std::chrono::milliseconds longest) {

@@ -50,6 +50,9 @@ class HelperProcess {
   std::optional<std::string> read_all(std::chrono::milliseconds longest, std::string* got = nullptr,
                                       std::size_t most = std::string::npos, const Wait& wait = poll_until) const;
 
+  /// Appends the bytes that have arrived. Returns true after the last byte. Does not wait.
+  bool receive(std::string& got) const;
+
   /// Sends SIGKILL. It takes effect after an uninterruptible sleep.
   void kill();
   /// Returns true if the child ended in time; then it was reaped.
