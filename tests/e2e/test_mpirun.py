@@ -118,7 +118,7 @@ class Options(CalledByName, Case):
     def test_report_pid_to_a_pipe_without_a_reader_fails_after_10_s(self):
         os.mkfifo(self.dir / "pipe")
         result = self.run_dlaunch("-n", 1, "--report-pid", "pipe", "true")
-        self.assert_exit(result, 2)
+        self.assert_exit(result, 1)
         self.assertIn(b"timed out after 10 s", result.stderr)
 
     def test_prefix_is_first_in_the_paths(self):
