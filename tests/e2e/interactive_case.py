@@ -72,7 +72,7 @@ class Pane:
             return found
         if not wait_until(there, timeout, every=0.05):
             screen = "\n".join(self.screen())
-            raise AssertionError(f"no {wanted!r} on the screen:\n{screen}")
+            raise AssertionError(f"no {wanted!r} on the screen:\n{screen}\n{self.case.reason()}")
         return found
 
     def shell(self, line):
@@ -263,6 +263,10 @@ class InteractiveCase:
     def enter(self):
         """The command line that runs words in the job."""
         return ()
+
+    def reason(self):
+        """More text for the message of a failed test."""
+        return ""
 
     def setUp(self):
         if not shutil.which("tmux"):
