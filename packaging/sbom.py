@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""sbom.py BUILD VERSION: prints the Debian packages whose headers and libraries are compiled or linked into the programs of
-a build directory, as SPDX 2.3 in JSON."""
+"""sbom.py BUILD VERSION MACHINE: prints the Debian packages whose headers and libraries are compiled or linked into the
+programs of a build directory for x86_64 or aarch64, as SPDX 2.3 in JSON."""
 import datetime
 import hashlib
 import json
@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # of dpkg
 # Headers of libraries that dlaunch does not contain: dlaunch loads libssh, and dlaunch-pmix links libpmix dynamically.
 DYNAMIC = {"libssh-dev", "libpmix-dev"}
 
@@ -18,21 +19,21 @@ def output(*words):
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
 
-def used_files(build):
+def used_files(build, machine):
     """The files outside the project and the build directory that ninja read to make dlaunch."""
     found = set(re.findall(r"^    (/usr/\S+)$", output("ninja", "-C", build, "-t", "deps"), re.M))
     found |= set(re.findall(r"(?<=\s)/usr/lib/\S+\.(?:a|so)\b", output("ninja", "-C", build, "-t", "commands", "dlaunch")))
-    found |= {output("g++", f"-print-file-name={name}").strip() for name in ("libstdc++.a", "libgcc.a", "libgcc_eh.a")}
+    found |= {output(f"{machine}-linux-gnu-g++", f"-print-file-name={name}").strip() for name in ("libstdc++.a", "libgcc.a", "libgcc_eh.a")}
     return {os.path.normpath(name) for name in found}
 
 
-def packages_of(files):
+def packages_of(files, architecture):
     # A path below /usr may be known to dpkg without /usr.
     asked = sorted(files | {name.removeprefix("/usr") for name in files})
     told = subprocess.run(["dpkg", "-S", *asked], capture_output=True, text=True, check=False).stdout
-    native = output("dpkg", "--print-architecture").strip()
-    owners = [row.rpartition(": ")[0].split(", ") for row in told.splitlines() if not row.startswith("diversion")]
-    return {owner for row in owners for owner in row if owner.partition(":")[2] in ("", native)}
+    rows = [row.rpartition(": ")[0].split(", ") for row in told.splitlines() if not row.startswith("diversion")]
+    # A cross compiler also finds the headers of packages for this machine.
+    return {owner for row in rows for owner in [name for name in row if name.partition(":")[2] in ("", architecture)] or row}
 
 
 def license_of(package):
@@ -52,21 +53,22 @@ def entry(package):
                               "referenceLocator": f"pkg:deb/debian/{package}@{version}"}]}
 
 
-def old_glibc(build):
+def old_glibc(build, architecture):
     """The glibc of DLAUNCH_GLIBC, which the agent contains."""
     cache = (pathlib.Path(build) / "CMakeCache.txt").read_text()
     directory = re.search(r"^DLAUNCH_GLIBC:PATH=(.+)$", cache, re.M)
     if not directory:
         return []
     library = next(pathlib.Path(directory[1]).glob("lib/*/libc-*.so"))
-    native = output("dpkg", "--print-architecture").strip()
-    return [{**entry(f"libc6-dev:{native}"), "SPDXID": "SPDXRef-glibc", "name": "glibc", "sourceInfo": "Debian 11",
+    return [{**entry(f"libc6-dev:{architecture}"), "SPDXID": "SPDXRef-glibc", "name": "glibc", "sourceInfo": "Debian 11",
              "versionInfo": library.stem.partition("-")[2], "externalRefs": []}]
 
 
 def main():
-    build, version = sys.argv[1:]
-    packages = [entry(package) for package in sorted(packages_of(used_files(build)))] + old_glibc(build)
+    build, version, machine = sys.argv[1:]
+    architecture = ARCHITECTURES[machine]
+    owners = packages_of(used_files(build, machine), architecture)
+    packages = [entry(package) for package in sorted(owners)] + old_glibc(build, architecture)
     licenses = sorted({each["licenseDeclared"] for each in packages} - {"NOASSERTION"})
     own = {"SPDXID": "SPDXRef-dlaunch", "name": "dlaunch", "versionInfo": version, "downloadLocation": "NOASSERTION",
            "filesAnalyzed": False, "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0", "copyrightText": "NOASSERTION"}
