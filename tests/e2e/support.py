@@ -34,7 +34,7 @@ TIMEOUT = 60 if SANITIZED else 30
 NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
 SKIPPED = 77  # exit code that ctest shows as skipped
 NO_SKIP = bool(os.environ.get("NO_SKIP"))  # scripts/test has installed everything that a test may need
-# The reasons that NO_SKIP permits: of the kernel, which no package changes, and of tests/testbed/debian13.
+# The reasons that NO_SKIP permits: of the kernel, which no package changes, and of tests/testbed/debian.
 MAY_SKIP = "|".join(filter(None, ["the kernel ", os.environ.get("MAY_SKIP")]))
 
 
