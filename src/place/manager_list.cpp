@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <system_error>
 
 #include "base/environment.h"
@@ -35,12 +34,7 @@ std::optional<Error> unlisted_job(const Environment& environment, const JobSign&
       .value();
 }
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
-}
+std::optional<std::int64_t> whole_number(std::string_view text) { return parse_int(text, 0, INT64_MAX); }
 
 Attempt counted_attempt(const Environment& environment, std::string_view name) {
   constexpr std::int64_t kMost = 1000000;

@@ -1,7 +1,8 @@
 #include "pmi/line.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/text.h"
 
 namespace dlaunch::pmi {
 namespace {
@@ -22,10 +23,8 @@ tl::unexpected<Error> bad_frame(std::string what, std::string_view text) {
 std::optional<size_t> parse_length(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   text = text.substr(0, text.find_last_not_of(' ') + 1);
-  size_t length = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-  if (error != std::errc{} || end != text.data() + text.size() || length == 0 || length > kMaxFrame) return {};
-  return length;
+  const auto length = parse_int(text, 1, kMaxFrame);
+  return length ? std::optional(static_cast<size_t>(*length)) : std::nullopt;
 }
 
 /// Takes a value and the ';' after it from `rest`; nullopt: no ';'.

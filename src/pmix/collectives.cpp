@@ -1,7 +1,8 @@
 #include "pmix/collectives.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/text.h"
 
 namespace dlaunch::pmix {
 namespace {
@@ -28,10 +29,8 @@ std::string_view cut(std::string_view& rest, char end) {
 }
 
 std::optional<std::uint32_t> number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value == kAllRanks) return std::nullopt;
-  return value;
+  const auto value = parse_int(text, 0, kAllRanks - 1L);
+  return value ? std::optional(static_cast<std::uint32_t>(*value)) : std::nullopt;
 }
 
 bool parse_ranks(std::string_view text, Members& members) {

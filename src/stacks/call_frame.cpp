@@ -116,7 +116,9 @@ Caller caller_of(const ReadMemory& read, const CallFrame& row, const Registers& 
   }
   const RegisterRule& stack_pointer = row.rules[Registers::kStackPointer];
   if (stack_pointer.kind == RegisterRule::Kind::same) caller.registers[Registers::kStackPointer] = address;
-  auto& pc = caller.registers[Registers::kReturnAddress] = caller.registers[Registers::kReturnColumn];
+  auto& pc = caller.registers[Registers::kReturnAddress];
+  if (row.rules[Registers::kReturnAddress].kind == RegisterRule::Kind::same)
+    pc = caller.registers[Registers::kReturnColumn];
 #ifdef __aarch64__
   if (pc) *pc &= (1ull << 48) - 1;  // removes the signature of pointer authentication
 #endif

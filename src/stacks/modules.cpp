@@ -22,6 +22,20 @@ constexpr std::size_t kLongestName = 1024;
 constexpr std::size_t kMostAliases = 64;     // limit of names of one address
 constexpr std::size_t kOfAFile = 96u << 10;  // charged for an open file, so that at most 256 are open
 
+/// The function of arm64's kernel for the return from a signal handler has no entry. `pc`: in its first instruction, or
+/// before it. The registers of the interrupted frame are at the stack pointer, in the order of Registers.
+std::optional<CallFrame> signal_return_at(const ReadMemory& read, std::uint64_t pc) {
+  constexpr std::uint64_t kReturn = 0xd4000001d2801168;  // mov x8, #139 (rt_sigreturn); svc #0
+  constexpr std::size_t kSaved = 312;  // in rt_sigframe: siginfo (128 bytes), ucontext (176), fault_address (8)
+  constexpr bool kIsArm = Registers::kReturnColumn != Registers::kReturnAddress;
+  if (!kIsArm || value_at<std::uint64_t>(read, (pc + 3) & ~3ull) != kReturn) return std::nullopt;
+  CallFrame row{.by_signal = true};
+  for (std::size_t i = 0; i < Registers::kCount; ++i) {
+    row.rules[i] = {RegisterRule::Kind::at_offset, static_cast<std::int64_t>(kSaved + i * sizeof(std::uint64_t))};
+  }
+  return row;
+}
+
 bool read_at(const sys::Fd& file, std::uint64_t offset, std::span<char> into) {
   return offset <= INT64_MAX &&
          std::cmp_equal(::pread(file.get(), into.data(), into.size(), static_cast<off_t>(offset)), into.size());
@@ -241,7 +255,10 @@ Caller Modules::caller_of(const ReadMemory& stack, const Registers& frame, std::
 
 std::optional<CallFrame> Modules::row_at(Module& module, std::uint64_t pc) {
   if (!module.table) module.table = UnwindTable::at(read_, module.first->start);
-  if (module.table) return module.table->row_at(read_, pc);
+  if (module.table) {
+    auto row = module.table->row_at(read_, pc);
+    return row ? row : signal_return_at(read_, pc);
+  }
   if (!module.entries) {
     const FunctionNames* file = names_.of(pid_, *module.first, module.beginning, budget_);
     const auto section = file != nullptr ? file->section(".eh_frame") : std::nullopt;

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <iterator>
@@ -31,11 +30,7 @@ constexpr std::chrono::milliseconds kLetGo{500};  // after a thread that did not
 constexpr useconds_t kLookAgain = 20;             // microseconds
 
 std::optional<std::uint64_t> hexadecimal(std::string_view text) {
-  if (!text.starts_with("0x")) return std::nullopt;
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), value, 16);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return text.starts_with("0x") ? whole_number<std::uint64_t>(text.substr(2), 16) : std::nullopt;
 }
 
 #if defined(__x86_64__)
@@ -53,10 +48,7 @@ void repeat_interrupted_call(pid_t tid, user_regs_struct raw) {
 }
 
 /// In the order of DWARF's numbers (System V psABI for AMD64, figure 3.36).
-std::optional<Registers> registers_of(pid_t tid) {
-  user_regs_struct raw{};
-  iovec into{&raw, sizeof raw};
-  if (::ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &into) != 0) return std::nullopt;
+Registers numbered(pid_t tid, const user_regs_struct& raw) {
   repeat_interrupted_call(tid, raw);
   Registers registers;
   const std::array<unsigned long long, Registers::kCount> values = {
@@ -65,22 +57,24 @@ std::optional<Registers> registers_of(pid_t tid) {
   for (std::size_t i = 0; i < values.size(); ++i) registers[i] = values.at(i);
   return registers;
 }
-#elif defined(__aarch64__)
+#else
 /// x0 to x30, then the stack pointer (DWARF for the Arm 64-bit Architecture, section 4.1). The kernel cannot repeat an
 /// interrupted call: x0 has the result instead of the first argument.
-std::optional<Registers> registers_of(pid_t tid) {
-  user_regs_struct raw{};
-  iovec into{&raw, sizeof raw};
-  if (::ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &into) != 0) return std::nullopt;
+Registers numbered(pid_t, const user_regs_struct& raw) {
   Registers registers;
   std::copy(std::begin(raw.regs), std::end(raw.regs), registers.values.begin());
   registers[Registers::kStackPointer] = raw.sp;
   registers[Registers::kReturnAddress] = raw.pc;
   return registers;
 }
-#else
-std::optional<Registers> registers_of(pid_t) { return std::nullopt; }
 #endif
+
+std::optional<Registers> registers_of(pid_t tid) {
+  user_regs_struct raw{};
+  iovec into{&raw, sizeof raw};
+  if (::ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &into) != 0) return std::nullopt;
+  return numbered(tid, raw);
+}
 
 /// Attached for its lifetime. The loop of the worker may see the stop as a state change of a child.
 class Stop {
@@ -92,16 +86,15 @@ class Stop {
     while (!(stopped_ = ::ptrace(PTRACE_GETSIGINFO, tid, nullptr, &info) == 0) && Clock::now() < deadline) {
       ::usleep(kLookAgain);
     }
-    const bool by_us = !stopped_ || info.si_code >> 8 == PTRACE_EVENT_STOP;
-    if (!by_us) signal_ = info.si_signo;
+    if (stopped_ && info.si_code >> 8 != PTRACE_EVENT_STOP) signal_ = info.si_signo;
   }
   Stop(const Stop&) = delete;
   Stop& operator=(const Stop&) = delete;
   /// A thread that has not stopped yet is released as soon as it stops; after the limit, at the end of this thread.
   ~Stop() {
     const Time until = Clock::now() + kLetGo;
-    while (attached_ && ::ptrace(PTRACE_DETACH, tid_, nullptr, static_cast<long>(signal_)) != 0 && is_there() &&
-           Clock::now() < until) {
+    while (attached_ && ::ptrace(PTRACE_DETACH, tid_, nullptr, static_cast<long>(signal_)) != 0 &&
+           ::kill(tid_, 0) == 0 && Clock::now() < until) {
       ::usleep(kLookAgain);
     }
   }
@@ -109,8 +102,6 @@ class Stop {
   explicit operator bool() const { return stopped_; }
 
  private:
-  bool is_there() const { return ::kill(tid_, 0) == 0; }
-
   pid_t tid_;
   bool attached_ = false;
   bool stopped_ = false;
@@ -123,13 +114,11 @@ std::optional<SystemCall> parse_system_call(std::string_view text) {
   if (text == "running\n") return SystemCall{.running = true};
   const std::vector<std::string> words = split(trim(text), ' ');
   if (words.size() < 3) return std::nullopt;
-  SystemCall call;
-  const std::string& number = words.front();
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), call.number);
-  if (error != std::errc() || end != number.data() + number.size()) return std::nullopt;
+  const auto number = whole_number<long>(words.front());
   const auto stack = hexadecimal(words[words.size() - 2]);
   const auto pc = hexadecimal(words.back());
-  if (!stack || !pc) return std::nullopt;
+  if (!number || !stack || !pc) return std::nullopt;
+  SystemCall call{.number = *number};
   call.registers[Registers::kStackPointer] = stack;
   call.registers[Registers::kReturnAddress] = pc;
   return call;

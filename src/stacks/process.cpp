@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 #include "base/printable.h"
@@ -189,14 +188,6 @@ string_view next_word(string_view& text) {
   const string_view word = text.substr(0, text.find_first_of(" \t\n"));
   text.remove_prefix(word.size());
   return word;
-}
-
-template <class T>
-std::optional<T> whole_number(string_view text, int base = 10) {
-  T number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 std::optional<Mapping> parse_mapping(string_view line) {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -56,6 +57,14 @@ class Budget {
   bool refused_ = false;
   bool out_of_memory_ = false;
 };
+
+/// The number that is the whole text.
+template <class T>
+std::optional<T> whole_number(std::string_view text, int base = 10) {
+  T number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
 
 /// Reads all bytes or returns false. Functions that follow pointers take a ReadMemory, so that a test needs no process.
 using ReadMemory = std::function<bool(std::uint64_t address, std::span<char> into)>;

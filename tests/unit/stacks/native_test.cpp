@@ -135,6 +135,20 @@ TEST(Native, ReadsFramesOfARunningThread) {
   EXPECT_EQ(position(stack, "stacks_test_outer"), position(stack, "stacks_test_inner") + 1);
 }
 
+TEST(Native, ReadsFramesBelowASignalHandler) {
+  const Child child([] {
+    std::signal(SIGUSR1, [](int) { stacks_test_inner(sleeps); });
+    stacks_test_outer([] { ::raise(SIGUSR1); });
+  });
+  ASSERT_TRUE(child.is("S"));
+  const NativeStack stack = child.stack();
+  EXPECT_TRUE(stack.whole) << testing::PrintToString(functions(stack));
+  const std::size_t handler = position(stack, "stacks_test_inner");
+  const std::size_t interrupted = position(stack, "stacks_test_outer");
+  EXPECT_GT(interrupted, handler + 2) << testing::PrintToString(functions(stack));
+  EXPECT_THAT(functions(stack), Contains("main"));
+}
+
 TEST(Native, CallThatWaitsForRanksIsInnermostAndHasACallersHash) {
   for (const Wait wait : {Wait(spins), Wait(sleeps)}) {
     const Child child([wait] { stacks_test_program(wait); });
