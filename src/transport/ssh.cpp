@@ -193,9 +193,10 @@ class Session {
            });
   }
 
-  /// Returns false if libssh refuses a list and would use its defaults instead.
+  /// Returns false if libssh refuses a list and would use its defaults instead. libssh 0.9 has no limit for RSA keys.
   bool keep_to(const Algorithms& wanted) {
-    if (wanted.least_rsa_bits) set(SSH_OPTIONS_RSA_MIN_SIZE, &*wanted.least_rsa_bits);
+    const int* const bits = wanted.least_rsa_bits ? &*wanted.least_rsa_bits : nullptr;
+    if (bits && lib_.ssh_options_set(session_, SSH_OPTIONS_RSA_MIN_SIZE, bits) != SSH_OK) return false;
     if (wanted.rekey_bytes) set(SSH_OPTIONS_REKEY_DATA, &*wanted.rekey_bytes);
     if (wanted.rekey_seconds) set(SSH_OPTIONS_REKEY_TIME, &*wanted.rekey_seconds);
     return allow({SSH_OPTIONS_CIPHERS_C_S, SSH_OPTIONS_CIPHERS_S_C}, wanted.ciphers) &&
