@@ -30,9 +30,8 @@ std::optional<CallFrame> signal_return_at(const ReadMemory& read, std::uint64_t 
   constexpr bool kIsArm = Registers::kReturnColumn != Registers::kReturnAddress;
   if (!kIsArm || value_at<std::uint64_t>(read, (pc + 3) & ~3ull) != kReturn) return std::nullopt;
   CallFrame row{.by_signal = true};
-  for (std::size_t i = 0; i < Registers::kCount; ++i) {
+  for (std::size_t i = 0; i < Registers::kCount; ++i)
     row.rules[i] = {RegisterRule::Kind::at_offset, static_cast<std::int64_t>(kSaved + i * sizeof(std::uint64_t))};
-  }
   return row;
 }
 
