@@ -253,11 +253,9 @@ Caller Modules::caller_of(const ReadMemory& stack, const Registers& frame, std::
 }
 
 std::optional<CallFrame> Modules::row_at(Module& module, std::uint64_t pc) {
+  if (auto row = signal_return_at(read_, pc)) return row;
   if (!module.table) module.table = UnwindTable::at(read_, module.first->start);
-  if (module.table) {
-    auto row = module.table->row_at(read_, pc);
-    return row ? row : signal_return_at(read_, pc);
-  }
+  if (module.table) return module.table->row_at(read_, pc);
   if (!module.entries) {
     const FunctionNames* file = names_.of(pid_, *module.first, module.beginning, budget_);
     const auto section = file != nullptr ? file->section(".eh_frame") : std::nullopt;
