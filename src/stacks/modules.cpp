@@ -22,15 +22,19 @@ constexpr std::size_t kLongestName = 1024;
 constexpr std::size_t kMostAliases = 64;     // limit of names of one address
 constexpr std::size_t kOfAFile = 96u << 10;  // charged for an open file, so that at most 256 are open
 
-/// The function of arm64's kernel for the return from a signal handler has no entry. `pc`: in its first instruction, or
-/// before it. The registers of the interrupted frame are at the stack pointer, in the order of Registers.
-std::optional<CallFrame> signal_return_at(const ReadMemory& read, std::uint64_t pc) {
+/// The row of code without an entry on arm64, by its instructions. The return from a signal handler, in the kernel's
+/// vdso: the registers of the interrupted frame are at the stack pointer, in the order of Registers. A stub that calls
+/// a function of a library (PLT): the link register has the address in the caller.
+std::optional<CallFrame> row_of_code(const ReadMemory& read, std::uint64_t pc) {
   constexpr std::uint64_t kReturn = 0xd4000001d2801168;  // mov x8, #139 (rt_sigreturn); svc #0
+  constexpr std::uint32_t kJump = 0xd61f0220;            // br x17, the last of up to five instructions
   constexpr std::size_t kSaved = 312;  // in rt_sigframe: siginfo (128 bytes), ucontext (176), fault_address (8)
   constexpr bool kIsArm = Registers::kReturnColumn != Registers::kReturnAddress;
-  if (!kIsArm || value_at<std::uint64_t>(read, (pc + 3) & ~3ull) != kReturn) return std::nullopt;
-  CallFrame row{.by_signal = true};
-  for (std::size_t i = 0; i < Registers::kCount; ++i)
+  const std::uint64_t at = (pc + 3) & ~3ull;
+  CallFrame row{.by_signal = value_at<std::uint64_t>(read, at) == kReturn};
+  const auto code = value_at<std::array<std::uint32_t, 5>>(read, at).value_or(std::array<std::uint32_t, 5>{});
+  if (!kIsArm || (!row.by_signal && std::ranges::find(code, kJump) == code.end())) return std::nullopt;
+  for (std::size_t i = 0; row.by_signal && i < Registers::kCount; ++i)
     row.rules[i] = {RegisterRule::Kind::at_offset, static_cast<std::int64_t>(kSaved + i * sizeof(std::uint64_t))};
   return row;
 }
@@ -246,14 +250,14 @@ Caller Modules::caller_of(const ReadMemory& stack, const Registers& frame, std::
     const auto known = module->known->rows.find(address);
     if (known != module->known->rows.end()) return stacks::caller_of(stack, known->second, frame);
   }
-  const auto row = row_at(*module, pc);
+  auto row = row_at(*module, pc);
+  if (!row) row = row_of_code(read_, pc);
   if (!row) return {};  // the budget may have ended the read
   if (module->known != nullptr) cache_.keep(*module->known, address, *row);
   return stacks::caller_of(stack, *row, frame);
 }
 
 std::optional<CallFrame> Modules::row_at(Module& module, std::uint64_t pc) {
-  if (auto row = signal_return_at(read_, pc)) return row;
   if (!module.table) module.table = UnwindTable::at(read_, module.first->start);
   if (module.table) return module.table->row_at(read_, pc);
   if (!module.entries) {

@@ -190,8 +190,8 @@ TEST(Native, SignalsArriveDespiteRepeatedStops) {
   ASSERT_TRUE(child.is("R"));
   for (int i = 0; i < kSignals; ++i) {
     ::kill(child.pid(), SIGUSR1);
-    const bool there = child.stack().whole;
-    EXPECT_TRUE(there || i == kSignals - 1);  // with the last one it ends
+    const NativeStack stack = child.stack();
+    EXPECT_TRUE(stack.whole || i == kSignals - 1) << testing::PrintToString(functions(stack));  // the last one ends it
     // A second signal of a number that is pending is lost by POSIX, so it has to have been taken.
     const std::string path = "/proc/" + std::to_string(child.pid()) + "/status";
     const Time until = Clock::now() + std::chrono::seconds(10);
