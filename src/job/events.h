@@ -100,6 +100,8 @@ struct HostSwept {
   std::vector<std::string> left = {};
   bool by_manager = false;  ///< the resource manager ends the job's processes there, and starts no agent for the sweep
 };
+/// This process was stopped while a host was swept. The sweep takes more time.
+struct SweepDelayed {};
 struct UserSignal {
   int signal;
   std::optional<int> sender = {};  ///< the pid of the sending process, if a process sent the signal
@@ -123,9 +125,10 @@ struct FilesReady {};
 struct InputFailed {
   std::string detail;
 };
-using Event = std::variant<HostReached, HostReady, HostLost, HostTermination, RankStarted, RankEnded, StartRefused,
-                           RankAborted, HostAdded, RanksAdded, RankDrained, SidecarEnded, SidecarGone, HostClean,
-                           HostSwept, UserSignal, Hung, StacksTaken, OutputFailed, FilesReady, InputFailed>;
+using Event =
+    std::variant<HostReached, HostReady, HostLost, HostTermination, RankStarted, RankEnded, StartRefused, RankAborted,
+                 HostAdded, RanksAdded, RankDrained, SidecarEnded, SidecarGone, HostClean, HostSwept, SweepDelayed,
+                 UserSignal, Hung, StacksTaken, OutputFailed, FilesReady, InputFailed>;
 
 // ---- actions ----
 /// All hosts are ready: changes files of earlier jobs. FilesReady or OutputFailed follows.

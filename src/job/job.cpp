@@ -263,6 +263,10 @@ void Job::on(const HostClean& event, Time now) {
 /// The launcher sweeps lost hosts in parallel, while the other ranks are stopped.
 void Job::sweep_host(int host, Time now) {
   actions_.push_back(SweepHost{host});
+  on(SweepDelayed{}, now);
+}
+
+void Job::on(const SweepDelayed&, Time now) {
   if (at_.clean) at_.clean = std::max(*at_.clean, now + policy_.grace + kSweepWait);
 }
 

@@ -250,6 +250,7 @@ class Job {
   void on(const SidecarGone& event, Time now);
   void on(const HostClean& event, Time now);
   void on(const HostSwept& event, Time now);
+  void on(const SweepDelayed& event, Time now);
   void on(const UserSignal& event, Time now);
   void on(const Hung& event, Time now);
   void on(const StacksTaken& event, Time now);

@@ -22,8 +22,8 @@ struct Sweeps::Sweep {
 };
 
 Sweeps::Sweeps(asio::io_context& io, Hosts& hosts, const JobOptions& settings,
-               std::function<void(const job::HostSwept&)> swept)
-    : io_(io), hosts_(hosts), settings_(settings), swept_(std::move(swept)) {}
+               std::function<void(const job::Event&)> happened)
+    : io_(io), hosts_(hosts), settings_(settings), happened_(std::move(happened)) {}
 
 Sweeps::~Sweeps() = default;
 
@@ -48,7 +48,10 @@ void Sweeps::watch(int host) {
   if (found == sweeps_.end()) return;
   asio::steady_timer& timer = found->second->watch;
   const Duration late = Clock::now() - timer.expiry();
-  if (late > Deadline::kLate) found->second->reach_until += late + kPause;
+  if (late > Deadline::kLate) {
+    found->second->reach_until += late + kPause;
+    asio::post(io_, lifetime_.guard([this] { happened_(job::SweepDelayed{}); }));
+  }
   timer.expires_after(kPause);
   timer.async_wait(lifetime_.guard([this, host, watched = std::weak_ptr(found->second)](asio::error_code error) {
     const auto sweep = watched.lock();
@@ -134,7 +137,7 @@ void Sweeps::end(int host, std::string unreached, std::vector<std::string> left,
     if (still == sweeps_.end() || still->second != sweep) return;
     sweeps_.erase(still);
     begin_next();
-    swept_(result);
+    happened_(result);
   }));
 }
 

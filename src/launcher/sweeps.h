@@ -25,9 +25,9 @@ class Sweeps {
   static constexpr std::chrono::milliseconds kPause{500};  ///< between two attempts
   static constexpr std::chrono::seconds kEnd{6};           ///< for processes to end, in addition to the grace period
 
-  /// `swept` is never called from within begin().
+  /// `happened` gets HostSwept and SweepDelayed, and is never called from within begin().
   Sweeps(asio::io_context& io, Hosts& hosts, const JobOptions& settings,
-         std::function<void(const job::HostSwept&)> swept);
+         std::function<void(const job::Event&)> happened);
   ~Sweeps();
 
   void begin(int host);
@@ -49,7 +49,7 @@ class Sweeps {
   asio::io_context& io_;
   Hosts& hosts_;
   const JobOptions& settings_;
-  const std::function<void(const job::HostSwept&)> swept_;
+  const std::function<void(const job::Event&)> happened_;
   std::map<int, std::shared_ptr<Sweep>> sweeps_;  // shared with posted calls, which may run after the sweep is gone
   std::deque<int> queue_;
   const Lifetime lifetime_;

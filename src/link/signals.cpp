@@ -25,16 +25,14 @@ class Signals::Impl {
   }
 
   std::optional<asio::signal_set> set;
-  std::vector<int> ignored;  // before add()
+  std::vector<int> ignored;
 };
 
 Signals::Signals(asio::io_context& io) : impl_(std::make_unique<Impl>(io)) {}
 Signals::~Signals() = default;
 
-void Signals::add(int signal) {
-  struct sigaction before{};
-  ::sigaction(signal, nullptr, &before);
-  if (before.sa_handler == SIG_IGN) impl_->ignored.push_back(signal);
+void Signals::add(int signal, bool ignored) {
+  if (ignored) impl_->ignored.push_back(signal);
   impl_->set->add(signal);
 }
 

@@ -11,14 +11,13 @@ namespace dlaunch::link {
 class Signals {
  public:
   explicit Signals(asio::io_context& io);
-  /// This process again ignores the signals that it ignored before add(). The signals have their default action at no
-  /// time in between.
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  /// From now on the signal waits for next() instead of its default action.
-  void add(int signal);
+  /// From now on the signal waits for next() instead of its default action. `ignored`: this process ignores the signal,
+  /// and ignores it again after this object. The signal has its default action at no time in between.
+  void add(int signal, bool ignored = false);
   /// Calls the handler once, with the next signal. Signals that arrive without a handler wait for a handler.
   void next(std::function<void(int signal)> handler);
   /// Drops the handler.

@@ -40,7 +40,8 @@ using output::Stream;
 /// JobOptions::stacks_on.
 void take_signals(link::Signals& signals, const JobOptions& options) {
   for (const int signal : sys::kJobSignals) {
-    if (!sys::is_kept(signal) || signal == options.stacks_on) signals.add(signal);
+    const bool kept = sys::is_kept(signal);
+    if (!kept || signal == options.stacks_on) signals.add(signal, kept);
   }
 }
 

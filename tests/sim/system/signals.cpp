@@ -69,7 +69,7 @@ class Signals::Impl : public sim::SignalReceiver {
 
 Signals::Signals(asio::io_context& io) : impl_(std::make_unique<Impl>(io)) {}
 Signals::~Signals() = default;
-void Signals::add(int signal) { impl_->add(signal); }
+void Signals::add(int signal, bool) { impl_->add(signal); }
 void Signals::next(std::function<void(int)> handler) { impl_->next(std::move(handler)); }
 void Signals::cancel() { impl_->cancel(); }
 

@@ -627,6 +627,19 @@ TEST(Job, DoesNotCallAHostSweptIfTheManagerEndsItsProcesses) {
   EXPECT_THAT(s.job.outcome().ended_by_manager, ElementsAre(0));
 }
 
+TEST(Job, SweepHasMoreTimeAfterAStopOfTheLauncher) {
+  Script s(1);
+  s.start(1);
+  s.say(HostLost{0, "closed"}, 2);
+  s.say(RankDrained{0}, 2);
+  EXPECT_EQ(s.deadline(), 22);
+  s.say(SweepDelayed{}, 40);
+  EXPECT_THAT(s.tick(40), IsEmpty());
+  EXPECT_EQ(s.deadline(), 60);
+  EXPECT_THAT(s.say(HostSwept{0, ""}, 42), ElementsAre(Action(Finished{})));
+  EXPECT_THAT(s.job.outcome().leftovers, IsEmpty());
+}
+
 TEST(Job, SignalToAHostEndsTheJobLikeASignalToTheLauncher) {
   Script s(2, {}, true);
   s.start(2);

@@ -102,7 +102,7 @@ TEST_F(DeadOwner, SweepsDoNotReport) {
   plan::Host host;
   host.name = "n0";
   links.open({host});
-  auto sweeps = std::make_unique<Sweeps>(io, links, settings, [this](const job::HostSwept&) { called(); });
+  auto sweeps = std::make_unique<Sweeps>(io, links, settings, [this](const job::Event&) { called(); });
   sweeps->begin(0);
   sweeps.reset();
   io.run_for(100ms);

@@ -26,8 +26,9 @@ class SweepsTest : public testing::Test {
     links.open({{}});
     std::optional<job::HostSwept> result;
     {
-      Sweeps sweeps(io_, links, settings_, [&](const job::HostSwept& swept) {
-        result = swept;
+      Sweeps sweeps(io_, links, settings_, [&](const job::Event& event) {
+        if (!std::holds_alternative<job::HostSwept>(event)) return;
+        result = std::get<job::HostSwept>(event);
         io_.stop();
       });
       sweeps.begin(0);

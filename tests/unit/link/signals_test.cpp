@@ -17,7 +17,7 @@ constexpr int kJobs = 3000;
   asio::io_context io;
   for (int job = 0; job < kJobs; ++job) {
     Signals signals(io);
-    signals.add(SIGUSR1);
+    signals.add(SIGUSR1, true);
     io.poll();
   }
   ::_exit(0);
