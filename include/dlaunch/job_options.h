@@ -79,7 +79,7 @@ struct JobOptions {
   /// --heartbeat: the interval of the heartbeats of both sides. A host is lost after three missed heartbeats.
   std::chrono::milliseconds heartbeat{5000};
   /// --pause-limit: the time for which agents wait for a launcher that is stopped or silent (Ctrl-Z, a suspended
-  /// machine). The connection must not end. An agent whose host may be replaced, or cannot be swept (--same-line),
+  /// machine). The connection must stay open. An agent whose host may be replaced, or cannot be swept (--same-line),
   /// waits for four heartbeats, and for `pause_limit` only after Ctrl-Z.
   std::chrono::milliseconds pause_limit{std::chrono::minutes(10)};
   /// The time limit for a shell on a host to start an agent. During the upload of the agent, the limit for one piece.

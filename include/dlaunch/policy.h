@@ -37,7 +37,7 @@ struct Policy {
   std::optional<std::chrono::milliseconds> manager_kill_wait =
       {};                          ///< time from TERM to KILL of the resource manager that ends the job, if known
   bool in_batch_job = false;       ///< signals may come from a batch system or Kubernetes, which ends the job with them
-  bool highest_exit_code = false;  ///< exit with the highest code of the failed ranks, as srun; not with the first code
+  bool highest_exit_code = false;  ///< exit with the highest code of the failed ranks, as srun; false: the first
 };
 
 }  // namespace dlaunch::job

@@ -61,7 +61,7 @@ class Agent {
     bool killed = false;  // the grace period is over, also for processes that the ranks left
   };
 
-  /// In the order in which they receive messages.
+  /// The tasks, in the order in which they receive messages.
   std::array<Task*, 8> tasks();
 
   // ---- messages of the launcher ----

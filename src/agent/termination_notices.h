@@ -26,7 +26,7 @@ class TerminationNotices {
   };
   TerminationNotices(asio::io_context& io, link::Link& link, const LauncherWatch& watch, Handlers handlers);
 
-  /// `guardian`: the parent process; its death is not a message of the launcher.
+  /// `guardian`: the parent process. If it has died, SIGTERM ends the agent and is not reported.
   void start(pid_t guardian) { guardian_ = guardian; }
   /// This process received one of kForwarded, or its forwarded number.
   void received(int signal);

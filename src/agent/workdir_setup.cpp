@@ -125,7 +125,7 @@ class Work {
   }
 
   static Error told_emptied(Error error) {
-    error.why += "; the files of earlier jobs in the rank directories of this host were removed before";
+    error.why += "; before, dlaunch removed the files of earlier jobs from the rank directories of this host";
     return error;
   }
 

@@ -32,7 +32,7 @@ namespace dlaunch::agent {
 
 class WorkdirSetup final : public Task {
  public:
-  static constexpr std::chrono::seconds kPatience{120};  ///< for the next Stage, and for all work after the last Stage
+  static constexpr std::chrono::seconds kPatience{120};  ///< for the next Stage; also for the work after the last
 
   /// `job`: the job's id, known before the first message.
   WorkdirSetup(asio::io_context& io, link::Link& link, Children& children, RankDirs& dirs, const std::string& job)

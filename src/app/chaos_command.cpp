@@ -40,15 +40,18 @@ tl::unexpected<Error> refuse(const Fault& fault, std::string what, std::string w
 
 /// The job's options, as its launcher would parse them.
 Result<cli::Options> job_options(const std::vector<std::string>& words, const cli::ProcessContext& context) {
-  const auto refused = [](std::string what) {
-    return fail({"chaos", std::move(what), "", "write the options and the program of a job after --"});
+  const auto refused = [](std::string what, std::string hint = "write the options and the program of a job after --") {
+    return fail({"chaos", std::move(what), "", std::move(hint)});
   };
   const cli::CommandLine line = TRY(cli::read_command_line("dlaunch", words));
-  if (line.grammar != cli::Grammar::dlaunch) return refused("the job must use dlaunch's own command line");
+  if (line.grammar != cli::Grammar::dlaunch)
+    return refused("the job must use dlaunch's own command line", "remove --as");
   if (line.verb != cli::Verb::run) return refused("the command after -- does not start a job");
   auto command = TRY(cli::parse_command_line(line, context));
   auto* const options = std::get_if<cli::Options>(&command);
-  if (!options || options->dry_run || options->show_env) return refused("the command after -- does not start a job");
+  if (!options) return refused("the command after -- does not start a job");
+  if (options->dry_run) return refused("--dry-run does not start a job", "remove --dry-run or DLAUNCH_DRY_RUN");
+  if (options->show_env) return refused("--show-env does not start a job", "remove --show-env");
   return std::move(*options);
 }
 

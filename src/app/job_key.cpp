@@ -32,14 +32,14 @@ Result<std::string> read_key_file(const std::string& name) {
   const sys::Fd file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat facts{};
   if (!file || ::fstat(file.get(), &facts) != 0)
-    return unreadable(name, errno, "run openssl rand -hex 32 to make a key");
-  if (!S_ISREG(facts.st_mode)) return no_key(name, "not a regular file", "");
+    return unreadable(name, errno, errno == ENOENT ? "run openssl rand -hex 32 to make a key" : "check permissions");
+  if (!S_ISREG(facts.st_mode)) return no_key(name, "not a regular file", "write the key to a regular file");
   if (facts.st_uid != ::geteuid() && facts.st_uid != 0)
     return no_key(name, "the file belongs to another user", "use your own file");
   if ((facts.st_mode & kOthers) != 0)
     return no_key(name, "other users can read or write the file", "run chmod 600 " + name);
   auto text = sys::read_file(file, dialback::kMostKeyText + 1);
-  if (!text) return unreadable(name, errno, "");
+  if (!text) return unreadable(name, errno, "check the file system");
   return *std::move(text);
 }
 

@@ -20,10 +20,9 @@ Result<void> check_named_ranks(const cli::Options& options, const plan::Plan& pl
   const int ranks = static_cast<int>(plan.ranks.size());
   const auto check = [&](const char* option, int rank) -> Result<void> {
     if (rank < ranks) return {};
-    return fail({.where = option,
-                 .what = "unknown rank \"" + std::to_string(rank) + '"',
-                 .why = ranks == 1 ? "the job has only rank 0" : "the job has ranks 0 to " + std::to_string(ranks - 1),
-                 .hint = "use ranks of the job, or start more ranks with -n"});
+    return fail({option, "unknown rank \"" + std::to_string(rank) + '"',
+                 ranks == 1 ? "the job has only rank 0" : "the job has ranks 0 to " + std::to_string(ranks - 1),
+                 "use ranks of the job, or start more ranks with -n"});
   };
   const auto& shown = options.output.console_ranks;
   if (shown && !shown->empty()) {
@@ -32,10 +31,9 @@ Result<void> check_named_ranks(const cli::Options& options, const plan::Plan& pl
   const auto& shown_locally = options.output.console_local_ranks;
   const auto most = std::ranges::max_element(plan.hosts, {}, [](const auto& host) { return host.ranks.size(); });
   if (shown_locally && !shown_locally->empty() && *shown_locally->rbegin() >= static_cast<int>(most->ranks.size())) {
-    return fail({.where = "--local-ranks",
-                 .what = "unknown local rank \"" + std::to_string(*shown_locally->rbegin()) + '"',
-                 .why = "no host has more than " + count(most->ranks.size(), "rank"),
-                 .hint = "use local ranks, numbered from 0 on each host"});
+    return fail({"--local-ranks", "unknown local rank \"" + std::to_string(*shown_locally->rbegin()) + '"',
+                 "no host has more than " + count(most->ranks.size(), "rank"),
+                 "use local ranks, numbered from 0 on each host"});
   }
   if (options.show_env) {
     TRY(check("--show-env", *options.show_env));
@@ -125,8 +123,9 @@ Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation&
 Result<plan::Plan> plan_without(const cli::Options& options, const plan::Allocation& allocation,
                                 const plan::Plan& before, const std::vector<int>& lost,
                                 const net::NameResolver::Wait& wait) {
-  const auto refuse = [](std::string what, std::string why) {
-    return fail({.where = "--shrink", .what = std::move(what), .why = std::move(why), .hint = ""});
+  const auto refuse = [&](std::string what, std::string why) {
+    const bool may_spare = allocation.pools.empty();
+    return fail({"--shrink", std::move(what), std::move(why), may_spare ? "add spare hosts with --spares N" : ""});
   };
   if (!may_change_places(options, allocation) || options.rank_table) {
     return refuse("cannot continue with fewer hosts", "an option sets the host of each rank");

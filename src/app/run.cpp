@@ -238,8 +238,8 @@ Result<End> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
 tl::unexpected<Error> refused_by_system(const char* why, int error) {
   const bool own_limit = error == EMFILE;
   return fail({"", "this machine lacks resources for the job", why,
-               own_limit ? "set a higher limit than ulimit -Hn " + std::to_string(sys::most_open_files()) + " (as root)"
-                         : "check the limits (ulimit -a) and other users of the machine",
+               own_limit ? "set ulimit -Hn (open files) above " + std::to_string(sys::most_open_files()) + ", as root"
+                         : "check the limits with ulimit -a, and whether other processes use the memory or the threads",
                kExitHostLost});
 }
 

@@ -82,11 +82,9 @@ Result<std::string> ask(const std::string& job_id, bool all) {
                  .why = "timed out after " + std::to_string(kAnswerWait.count()) + " s",
                  .hint = "check whether the launcher is suspended (Ctrl-Z); run fg or kill -CONT to continue it"});
   }
-  return fail(
-      {.where = job_id,
-       .what = "the launcher did not answer",
-       .why = answer ? "the job has just ended, or other clients are waiting" : std::generic_category().message(errno),
-       .hint = "run the command again"});
+  return fail({job_id, "the launcher did not answer",
+               answer ? "the job has just ended, or other clients are waiting" : std::generic_category().message(errno),
+               "run the command again"});
 }
 
 Result<int> list_jobs(StandardStreams& streams, spdlog::logger& log) {
@@ -126,7 +124,7 @@ Result<int> run_stacks(const std::vector<std::string>& args, StandardStreams& st
     const std::string stacks_text = stacks_of(*pid, command.all);
     text += stacks_text;
     if (!stacks_text.empty()) continue;
-    report::complain(log, {.where = "process " + word, .what = "not found", .why = "", .hint = ""});
+    report::complain(log, {"process " + word, "not found", "", "check the process number with ps"});
     exit_code = kNotThere;
   }
   return streams.print(text, exit_code);

@@ -64,7 +64,7 @@ std::string to_text(const Fault& fault);
 /// "rank 3", "the agent of fake2", "the link of fake2", "the launcher".
 std::string to_words(const FaultTarget& target);
 
-// The start and end of the faults in a plan: events of the job and times go in, due faults come out. PURE.
+// Decides when each fault of a plan starts and ends, from the events of the job and the time. PURE.
 
 class Schedule {
  public:

@@ -160,10 +160,8 @@ Result<Expectations> parse_expectations(string_view text) {
     const size_t equals = part.find('=');
     const std::string key = part.substr(0, equals);
     if (equals == part.npos || std::ranges::find(kExpected, key) == kExpected.end()) {
-      return fail({.where = "",
-                   .what = "invalid expectation \"" + part + '"',
-                   .why = "expected restarts=N, code=N or first=RANK, separated by commas",
-                   .hint = ""});
+      return fail({"", "invalid expectation \"" + part + '"',
+                   "expected restarts=N, code=N or first=RANK, separated by commas", ""});
     }
     expected[key] = part.substr(equals + 1);
   }

@@ -20,8 +20,9 @@ namespace {
 constexpr size_t kMaxFileBytes = 16u << 20;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors write it in front of UTF-8
 
-tl::unexpected<Unreadable> unreadable(const std::string& path, std::string why, bool missing = false) {
-  Error error{.where = "", .what = "cannot read " + path, .why = std::move(why), .hint = ""};
+tl::unexpected<Unreadable> unreadable(const std::string& path, std::string why, std::string hint,
+                                      bool missing = false) {
+  Error error{.where = "", .what = "cannot read " + path, .why = std::move(why), .hint = std::move(hint)};
   return tl::unexpected<Unreadable>(Unreadable{std::move(error), missing});
 }
 
@@ -64,7 +65,7 @@ class WordSplitter {
       return {};
     }
     if (at_ == line_.size())
-      return fail({.where = "", .what = "unexpected backslash at the end of the line", .why = "", .hint = ""});
+      return fail({"", "unexpected backslash at the end of the line", "", "write \\\\ for a backslash"});
     *word_ += line_[at_++];
     return {};
   }
@@ -90,7 +91,7 @@ class WordSplitter {
   }
 
   static tl::unexpected<Error> unclosed(const std::string& quote) {
-    return fail({.where = "", .what = "missing closing quote " + quote, .why = "", .hint = ""});
+    return fail({"", "missing closing quote " + quote, "", "add the quote, or write \\" + quote + " for a quote"});
   }
 
   std::string_view line_;
@@ -107,7 +108,8 @@ tl::expected<std::string, Unreadable> read_whole_file(const std::string& path, s
   if (!file || ::fstat(file.get(), &facts) != 0) {
     const int error = errno;
     const bool no_entry = error == EACCES && ::access(path.c_str(), F_OK) != 0;
-    return unreadable(path, std::generic_category().message(error), error == ENOENT || error == ENOTDIR || no_entry);
+    return unreadable(path, std::generic_category().message(error), "check the path and the permissions",
+                      error == ENOENT || error == ENOTDIR || no_entry);
   }
   const auto fifo_ms = std::chrono::milliseconds(fifo_wait).count();
   const int wait_ms = S_ISFIFO(facts.st_mode) ? static_cast<int>(fifo_ms) : -1;  // a person may type at a terminal
@@ -118,14 +120,15 @@ tl::expected<std::string, Unreadable> read_whole_file(const std::string& path, s
     const int got = ::poll(&ready, 1, wait_ms);
     if (got == 0) {
       const std::string limit = std::to_string(fifo_wait.count());
-      return unreadable(path, "timed out after " + limit + " s: no program writes to the FIFO");
+      return unreadable(path, "timed out after " + limit + " s: no program writes to the FIFO",
+                        "start the writer first");
     }
     const ssize_t size = got < 0 ? -1 : ::read(file.get(), chunk, sizeof chunk);
     if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (size < 0) return unreadable(path, std::generic_category().message(errno));
+    if (size < 0) return unreadable(path, std::generic_category().message(errno), "use a regular file");
     if (size == 0) return text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size()) : text;
     text.append(chunk, static_cast<size_t>(size));
-    if (text.size() > kMaxFileBytes) return unreadable(path, "the file is larger than 16 MiB");
+    if (text.size() > kMaxFileBytes) return unreadable(path, "the file is larger than 16 MiB", "use a smaller file");
   }
 }
 
@@ -149,7 +152,7 @@ std::vector<TextLine> lines_of(std::string_view text, const std::string& path) {
 
 Result<void> check_text(std::string_view text, const std::string& path) {
   if (text.find('\0') == std::string_view::npos) return {};
-  return fail({.where = path, .what = "not a text file", .why = "the file contains a NUL byte", .hint = ""});
+  return fail({path, "not a text file", "the file contains a NUL byte", "check the path"});
 }
 
 Result<std::vector<plan::EnvSetting>> parse_env_file(std::string_view text, const std::string& path) {

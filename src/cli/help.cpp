@@ -226,10 +226,7 @@ std::string familiar_help(const std::string& word, const FindOption& find) {
 tl::unexpected<Error> unknown_topic(const std::string& word) {
   const RefusedOption* const refused = word.starts_with("--") ? refused_option(without_dashes(word)) : nullptr;
   if (refused) {
-    return fail({.where = "help",
-                 .what = "not supported: " + word,
-                 .why = std::string(refused->why),
-                 .hint = std::string(refused->hint)});
+    return fail({"help", "not supported: " + word, std::string(refused->why), std::string(refused->hint)});
   }
   std::string hint = "use ";
   if (word != "dlaunch" && grammar_named(word)) {

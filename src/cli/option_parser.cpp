@@ -119,10 +119,8 @@ Result<Group> OptionParser::parse(std::span<const std::string>& words) {
     return fail(refused.error);
   } catch (const CLI::ArgumentMismatch&) {
     const TypedOption& typed = typed_.front();
-    return fail({.where = "",
-                 .what = "missing value of " + std::string(typed.spelled),
-                 .why = "expected " + std::string(typed.found.spec->value_name),
-                 .hint = ""});
+    return fail({"", "missing value of " + std::string(typed.spelled),
+                 "expected " + std::string(typed.found.spec->value_name), ""});
   }
   if (!options_.empty() && options_.back().spec->takes == Arity::show) group.show = options_.back().spec;
   group.options = std::move(options_);
@@ -228,10 +226,8 @@ void OptionParser::take_words(const std::vector<std::string>& words) {
   if (typed.found.spec->takes == Arity::value) return take(words.front());
   const std::string& key = words.front();
   if (typed.value || key.empty() || key.find('=') != key.npos) {
-    throw Refused{{.where = std::string(typed.spelled),
-                   .what = "invalid value",
-                   .why = "expected two words: " + std::string(typed.found.spec->value_name),
-                   .hint = ""}};
+    throw Refused{{std::string(typed.spelled), "invalid value",
+                   "expected two words: " + std::string(typed.found.spec->value_name), ""}};
   }
   take(key + '=' + words.back());
 }

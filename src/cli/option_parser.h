@@ -113,7 +113,7 @@ struct CommandSpec {
 struct Chosen {
   const CommandSpec* command = nullptr;  ///< the command or a command below it; its options are set
   std::string path;                      ///< "dlaunch ranktable make"
-  bool help = false;                     ///< --help: no option is set
+  bool help = false;                     ///< --help was given; no option is set
 };
 
 /// Finds an option of the command, or --help. `name` may have '_' for '-', and '-' for '_'.

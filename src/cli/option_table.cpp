@@ -59,7 +59,7 @@ constexpr OptionSpec kOptions[] = {
      .common = true, .standard = "one per slot, device or CPU",
      .help = "start N ranks of the program",
      .set_program = set_ranks,
-     .more = "-n devices starts one rank per device, and no rank on a host without devices."},
+     .more = "-n devices starts one rank per device. Hosts without devices get no ranks."},
     {.names = "app", .takes = Arity::value, .value_name = "FILE", .section = Section::start,
      .help = "read the programs from FILE, one per line: [-n N] [-x VAR] [--wdir DIR] program args",
      .set_job = no_effect,
@@ -324,10 +324,10 @@ constexpr OptionSpec kOptions[] = {
              "(equal except all numbers), off."},
     {.names = "console-rate", .takes = Arity::value, .value_name = "LINES/s", .section = Section::output,
      .preference = true,
-     .help = "print at most LINES per second of stdout, and of stderr; count further lines",
+     .help = "print at most LINES lines per second of stdout, and of stderr; hide further lines",
      .set_job = [](Options& o, string_view v, Context) { return put(o.output.console_rate, console_rate(v)); },
-     .more = "The files of --output-filename, or of --stdout-file and --stderr-file with :copy, must have all lines. "
-             "dlaunch prints the number of the other lines, and the place of the files."},
+     .more = "The option requires log files with all lines: --output-filename, or --stdout-file and --stderr-file with "
+             ":copy. dlaunch prints the number of hidden lines, and the path of the log files."},
     {.names = "group-output", .takes = Arity::maybe_value, .value_name = "KIND", .section = Section::output,
      .preference = true, .standard = "off", .bare = "auto",
      .help = "in CI, print the lines of each rank as a group: auto, github, gitlab, off", .choices = words_of<kGroups>,

@@ -55,7 +55,7 @@ std::string upper(string_view text) {
 std::string man_entry(const OptionSpec& spec) {
   std::string text = ".TP\n.B " + troff(spelling(spec)) + '\n' + troff(meaning(spec)) + ".\n";
   if (!spec.more.empty()) text += troff(spec.more) + '\n';
-  if (spec.per_program()) text += "Each program of a : b can have its own value.\n";
+  if (spec.per_program()) text += "If a command has several programs (a : b), each program can have its own value.\n";
   return text;
 }
 
@@ -74,8 +74,8 @@ ends the options.
 .B \-\-wdir
 and
 .B \-H
-before the first program apply to all programs. The same options of a later program add to these values or override
-these values. Each program has its own
+before the first program apply to all programs. A later program can set these options again, to add values or to
+override values. Each program has its own
 .BR \-n .
 All other options come before the first program.
 .PP
@@ -108,7 +108,7 @@ constexpr string_view kOptionsRules =
   key is a variable, such as `DLAUNCH_FORMAT`, the file cannot set the option. The command line overrides variables;
   variables override the file.
 - `--pty=false` turns off a flag that the file or a variable turned on.
-- *Each program*: every program of `a : b` can have its own value. All other options come before the first program.
+- *Each program*: in `a : b`, each program can have its own value. All other options come before the first program.
 )";
 
 /// Escapes each character of `special`.

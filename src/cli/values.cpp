@@ -44,10 +44,7 @@ tl::unexpected<Error> bad_value(std::string_view value, std::string_view kind, s
 }
 
 tl::unexpected<Error> missing_value(std::string_view kind, std::string_view example) {
-  return fail({.where = "",
-               .what = "missing " + std::string(kind),
-               .why = "",
-               .hint = example.empty() ? "" : "write " + std::string(example)});
+  return fail({"", "missing " + std::string(kind), "", example.empty() ? "" : "write " + std::string(example)});
 }
 
 Result<int> whole_number(std::string_view text, int min, int max) {
@@ -267,10 +264,7 @@ std::optional<std::int64_t> last_number(const RE2& pattern, string_view line) {
 
 Result<std::function<std::optional<std::int64_t>(string_view line)>> progress_pattern(string_view text) {
   const auto wrong = [&](const std::string& why) {
-    return fail({.where = "",
-                 .what = "invalid pattern \"" + plan::shorten(text, kShown) + '"',
-                 .why = plan::shorten(why, kShown),
-                 .hint = kExample});
+    return fail({"", "invalid pattern \"" + plan::shorten(text, kShown) + '"', plan::shorten(why, kShown), kExample});
   };
   if (text.empty()) return wrong("expected a pattern that is not empty");
   const auto pattern = std::make_shared<const RE2>(re2::StringPiece(text.data(), text.size()), bounded());

@@ -100,9 +100,8 @@ auto one_of(std::string_view text) -> Result<decltype(Table.front().second)> {
 
 inline constexpr int kMostProgressMatches = 100;  ///< per line
 
-/// Returns a function from a line to the progress in the line: the first whole number in the group of the last match,
-/// or in the whole match if the expression has no group. A number after a minus at the start of the group does not
-/// count.
+/// Returns a function that reads the progress from a line: the first whole number in the group of the last match, or in
+/// the whole match if the expression has no group. The function ignores a negative number at the start of the group.
 Result<std::function<std::optional<std::int64_t>(std::string_view line)>> progress_pattern(std::string_view text);
 
 }  // namespace dlaunch::cli

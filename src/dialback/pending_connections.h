@@ -28,7 +28,7 @@ struct Messages {
 
 class PendingConnections {
  public:
-  /// Like MaxStartups of OpenSSH: beyond the limit, the oldest is closed.
+  /// Like MaxStartups of OpenSSH: above this limit, a new connection closes the oldest connection.
   static constexpr size_t kMostUnauthenticated = 128;
   static constexpr std::chrono::seconds kHandshakeLimit{10};
 

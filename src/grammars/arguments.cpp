@@ -32,10 +32,7 @@ std::string attached_number(std::string_view name) {
 
 Error unknown_option(const std::string& spelled, std::string_view name) {
   if (const RefusedOption* refused = refused_option(name)) {
-    return {.where = spelled,
-            .what = "not supported",
-            .why = std::string(refused->why),
-            .hint = std::string(refused->hint)};
+    return {spelled, "not supported", std::string(refused->why), std::string(refused->hint)};
   }
   if (auto error = option_of_launchers(spelled, name)) return *std::move(error);
   std::string hint = attached_number(name);

@@ -68,10 +68,8 @@ std::optional<Error> option_of_launchers(const std::string& spelled, std::string
   if (best->support == Support::translated)
     return Error{.where = "", .what = "unknown option \"" + spelled + '"', .why = "", .hint = std::move(lines)};
   const std::string remove = best->support == Support::refused ? "" : "remove the option";
-  return Error{.where = spelled,
-               .what = "not supported",
-               .why = std::string(best->row.help),
-               .hint = best->support == Support::ignored ? remove + ", or " + lines : remove};
+  return Error{spelled, "not supported", std::string(best->row.help),
+               best->support == Support::ignored ? remove + ", or " + lines : remove};
 }
 
 std::vector<ParsedOption> defaults_of(const LauncherSpec& launcher) {

@@ -25,10 +25,8 @@ tl::unexpected<Error> invalid(std::string_view kind, std::string_view text, std:
 }
 
 tl::unexpected<Error> too_many(std::string_view pattern) {
-  return fail({.where = "",
-               .what = "too many hosts in \"" + std::string(pattern.substr(0, kLongestName)) + '"',
-               .why = "the limit is " + std::to_string(kMostHosts),
-               .hint = ""});
+  return fail({"", "too many hosts in \"" + std::string(pattern.substr(0, kLongestName)) + '"',
+               "the limit is " + std::to_string(kMostHosts), "use smaller ranges in the brackets"});
 }
 
 /// Expands the content of one pair of brackets, such as "01-16,20".

@@ -252,11 +252,13 @@ Result<void> set_slots(const HostWord& word, std::string_view item, HostEntry& e
                .hint = "write NAME:SLOTS; for a port, use port= in a hostfile"});
 }
 
+std::string too_many_hosts() { return "too many hosts: the limit is " + std::to_string(kMostHosts); }
+
 }  // namespace
 
 Result<std::vector<HostEntry>> parse_hostfile(string_view text, const std::string& name) {
   if (text.find('\0') != string_view::npos) {
-    return fail({.where = name, .what = "not a text file", .why = "the file contains a NUL byte", .hint = ""});
+    return fail({name, "not a text file", "the file contains a NUL byte", kExampleLine});
   }
   std::vector<HostEntry> entries;
   for (Scanner scanner(text, name); !scanner.at_end(); scanner.next_line()) {
@@ -264,18 +266,12 @@ Result<std::vector<HostEntry>> parse_hostfile(string_view text, const std::strin
     if (scanner.at_line_end()) continue;
     auto line = TRY(LineParser(scanner, entries.empty()).parse());
     if (entries.size() + line.size() > kMostHosts) {
-      return fail({.where = scanner.line(),
-                   .what = "too many hosts: the limit is " + std::to_string(kMostHosts),
-                   .why = "",
-                   .hint = ""});
+      return fail({scanner.line(), too_many_hosts(), "", "remove hosts, or start several jobs"});
     }
     std::move(line.begin(), line.end(), std::back_inserter(entries));
   }
   if (entries.empty()) {
-    return fail({.where = name,
-                 .what = "missing host",
-                 .why = text.empty() ? "the file is empty" : "the file has no host",
-                 .hint = kExampleLine});
+    return fail({name, "missing host", text.empty() ? "the file is empty" : "the file has no host", kExampleLine});
   }
   return entries;
 }
@@ -288,10 +284,8 @@ Result<std::vector<HostEntry>> parse_host_list(std::string_view text) {
   for (const std::string& part : split_outside_brackets(text, ',')) {
     const std::string_view item = trim(part);
     if (item.empty()) {
-      return fail({.where = "",
-                   .what = trim(text).empty() ? "missing host" : "missing host before or after a comma",
-                   .why = "",
-                   .hint = "write hosts with commas: node1:8,node2:8"});
+      return fail({"", trim(text).empty() ? "missing host" : "missing host before or after a comma", "",
+                   "write hosts with commas: node1:8,node2:8"});
     }
     const auto word = TRY(parse_host_word(item));
     HostEntry entry;
@@ -299,8 +293,7 @@ Result<std::vector<HostEntry>> parse_host_list(std::string_view text) {
     entry.reach.user = word.user;
     TRY(set_slots(word, item, entry));
     if (entries.size() + word.names.size() > kMostHosts) {
-      return fail(
-          {.where = "", .what = "too many hosts: the limit is " + std::to_string(kMostHosts), .why = "", .hint = ""});
+      return fail({"", too_many_hosts(), "", "remove hosts, or start several jobs"});
     }
     for (const std::string& name : word.names) {
       entries.push_back(entry);

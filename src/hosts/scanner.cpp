@@ -76,7 +76,7 @@ Result<std::string> Scanner::take_value() {
     }
     value += text_[at_];
   }
-  return fail({.where = word_place(), .what = "missing closing quote \"", .why = "", .hint = ""});
+  return fail({.where = word_place(), .what = "missing closing quote \"", .why = "", .hint = "add \" after the value"});
 }
 
 Result<bool> Scanner::take_equals() {

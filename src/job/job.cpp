@@ -132,8 +132,10 @@ void Job::start_or_give_up(Time now) {
 }
 
 void Job::no_start(Time now) {
+  const std::string late =
+      "its agent was not ready " + std::to_string(kOthersWait.count()) + " s after another host failed";
   for (int host = 0; host < hosts_.size(); ++host) {
-    if (hosts_.of(host) == HostState::waiting) outcome_.lost_hosts.push_back({hosts_.name(host), "no answer yet", ""});
+    if (hosts_.of(host) == HostState::waiting) outcome_.lost_hosts.push_back({hosts_.name(host), late, ""});
   }
   const LostHost& first = outcome_.lost_hosts.front();
   outcome_.detail = first.name + ": " + first.why;

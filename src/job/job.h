@@ -322,8 +322,8 @@ class Job {
   std::optional<Time> out_of_time_at_;  // the end of the time limit; stacks may delay the stop of the ranks
   std::optional<Time> failed_at_;       // a rank or the sidecar failed; other hosts may have been silent before
   std::optional<Time> killed_at_;
-  std::optional<Time> ranks_asked_at_;  // hosts of ranks that KILL did not end were asked for a sign of life
-  std::optional<Time> finished_at_;     // Finish was sent, or a sign of life was requested after it
+  std::optional<Time> ranks_asked_at_;  // hosts whose ranks did not end after KILL got a ping
+  std::optional<Time> finished_at_;     // Finish was sent, or a ping after Finish
   std::optional<Time> reader_since_;    // start of the wait for a reader, with a deadline
   Time last_output_ = Time::min();
   int sent_signal_ = 0;

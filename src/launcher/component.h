@@ -62,9 +62,9 @@ class Component {
   /// The host's agent has answered. Returns false if the component will call Context::ready for this host.
   virtual bool reached(int /*host*/) { return true; }
   virtual void host_ready(int /*host*/) {}
-  /// The job gets the loss afterwards.
+  /// Called before the job receives the loss.
   virtual void host_lost(int /*host*/, const HostFailure& /*loss*/) {}
-  /// The job knows the loss.
+  /// Called after the job has received the loss.
   virtual void host_gone(int /*host*/) {}
   /// All hosts are ready, and the launcher has changed its own files. One component raises job::FilesReady.
   virtual void files_begun() {}

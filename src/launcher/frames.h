@@ -72,7 +72,7 @@ std::vector<std::string> host_names(const plan::Plan& plan);
 
 /// The number of initial ranks, without spawned ranks.
 int ranks_at_start(const plan::Plan& plan);
-/// The same on that host.
+/// The number of initial ranks on the host.
 int ranks_at_start(const plan::Plan& plan, int host);
 
 /// The first grant for each output stream of a host. The sum is bounded, so that memory use does not grow with the

@@ -37,8 +37,8 @@ class Hosts {
         spdlog::logger& log);
   ~Hosts();
 
-  /// Reports hosts that are already ready or lost to the new handlers at once. listen({}) ends all calls; the handlers'
-  /// targets must call listen({}) before their destruction.
+  /// Reports hosts that are already ready or lost to the new handlers at once. After
+  /// listen({}), no handler is called. The owner of the handlers must call listen({}) before its destruction.
   void listen(Handlers handlers);
   /// Further calls append hosts.
   void open(const std::vector<plan::Host>& hosts);

@@ -100,7 +100,7 @@ class Disk {
   int event_fd() const { return process_.out().get(); }
   /// All events that arrived.
   std::vector<Event> events();
-  /// Waits for events. Empty after `longest`, or earlier by `wait`, or if the process has ended.
+  /// Waits for events. Returns no events after `longest`, if `wait` ends early, or if the process has ended.
   std::vector<Event> wait_events(std::chrono::milliseconds longest, const sys::Wait& wait);
 
   /// Bytes that are neither written nor dropped yet.
@@ -144,7 +144,7 @@ class Disk {
   std::vector<sys::Fd> fds_;  // received with received_
   std::uint64_t given_ = 0;
   std::uint32_t failed_ = 0;             // received events `failed`
-  std::vector<std::uint64_t> given_to_;  // by file: given_ after the last write to the file
+  std::vector<std::uint64_t> given_to_;  // for each file: the value of given_ after the last write to it
   bool finishing_ = false;
   bool stopped_ = false;
   bool ended_ = false;

@@ -56,7 +56,7 @@ bool streams_share_file(const FileSettings& files);
 /// no field of the rank or both names are equal.
 bool may_be_shared(const FileSettings& files);
 
-enum class Sharing { never, where_meant };  // where_meant: if may_be_shared()
+enum class Sharing { never, where_meant };  // where_meant: allowed if may_be_shared()
 
 /// An Error if two ranks would write the same file and `sharing` does not allow this. The hint names the missing field
 /// of the template.

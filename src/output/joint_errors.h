@@ -10,9 +10,9 @@ namespace dlaunch::output {
 
 /// A step of --keep-logs failed. `error`: an errno.
 Error cannot_keep(const std::string& step, int error);
-/// The disk process was killed; `oom`: the text of OomWatch.
+/// The disk process was killed. `oom`: the text of OomWatch about out-of-memory kills; may be empty.
 Error killed_error(const std::string& step, const std::string& oom);
-/// The step has not ended in time.
+/// The time limit passed before the end of the step.
 Error no_answer(const std::string& step);
 
 /// At most 8 paths, and the number of the others.

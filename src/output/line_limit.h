@@ -25,7 +25,7 @@ class LineLimit {
  public:
   using Hidden = std::function<void(int id, Stream stream, std::size_t lines)>;
 
-  /// `places`: by stream, the files that have the lines. `hidden`: called for hidden lines, with their first source.
+  /// `places`: the files with all lines of each stream. `hidden`: called with hidden lines and their first source.
   LineLimit(int most, std::array<std::string, kStreams> places, Hidden hidden = {})
       : most_(most), places_(std::move(places)), hidden_(std::move(hidden)) {}
 

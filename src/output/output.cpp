@@ -318,9 +318,9 @@ class Output::Impl {
     for (Error& error : join_errors(unreported_)) report_lost(std::move(error));
     if (const std::uint64_t lines = files->lost_lines(); lines > 0) {
       report_lost({.where = "--console-rate",
-                   .what = "up to " + count(lines, "line") + " of the ranks are neither shown nor written",
-                   .why = "they were hidden before their file failed",
-                   .hint = ""});
+                   .what = "up to " + count(lines, "line") + " of output lost",
+                   .why = "the console did not show these lines, and dlaunch could not write their log file",
+                   .hint = "check the disk of the log files, or remove --console-rate"});
     }
   }
 

@@ -62,7 +62,7 @@ struct NamedWay {
   explicit operator bool() const { return way != nullptr; }
 };
 NamedWay find_way(std::string_view transport);
-/// The values of --transport that are ways of managers, in the order of the table.
+/// The values of --transport that select a batch system, in the order of the table.
 std::vector<std::string> way_names();
 
 }  // namespace dlaunch::place

@@ -164,8 +164,10 @@ Result<Counts> Group::cpus() const {
 bool is_plain(const Group& job) { return job.any({"SLURM_JOB_NODELIST", "SLURM_NODELIST"}); }
 
 Result<long> groups_of(const Group& job) {
-  if (const auto groups = parse_int(job.filled("SLURM_HET_SIZE").value_or(""), 1, kMostGroups)) return *groups;
-  return wrong_list("SLURM_HET_SIZE", "invalid number of groups");
+  const std::string text = job.filled("SLURM_HET_SIZE").value_or("");
+  if (const auto groups = parse_int(text, 1, kMostGroups)) return *groups;
+  return wrong_list("SLURM_HET_SIZE",
+                    "invalid number of groups \"" + text + "\": expected 1 to " + std::to_string(kMostGroups));
 }
 
 Group group_of(const Environment& environment, long number) {

@@ -31,7 +31,7 @@ struct FrameworkJob {
   std::string scheduler_port = {};  ///< port on rank 0's host
   std::string addresses = {};       ///< one per host, separated by commas, rank 0's host first
   std::string ranks_of_hosts = {};  ///< numbers of ranks in the same order, as Slurm writes them: "2(x3),1"
-  std::string_view order = {};      ///< of the ranks, as Slurm names it: "block", "cyclic"; empty: another one
+  std::string_view order = {};      ///< of the ranks: Slurm's "block" or "cyclic"; empty: another order
   std::string workers = {};         ///< one "host:port" per rank, separated by commas
   std::string number = {};          ///< the job's id as a number
   int round = 0;

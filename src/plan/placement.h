@@ -19,8 +19,8 @@ std::vector<int> capacities(const Allocation& allocation, bool only_devices);
 std::vector<int> ranks_per_host(MapBy map_by, const std::vector<int>& capacity, int ranks,
                                 const std::vector<int>& most = {});
 
-/// The host of each rank, in rank order, as Hydra places ranks: each host in turn gets its capacity, round after round.
-/// Requires at least one positive capacity.
+/// The host of each rank, in rank order, as in Hydra: each host gets as many ranks as its capacity, then the first host
+/// again, until all ranks have a host. Requires at least one positive capacity.
 std::vector<int> hosts_in_rounds(const std::vector<int>& capacity, int ranks);
 
 /// The host of each rank, in rank order: contiguous, or round robin if map_by or rank_by is node.

@@ -33,10 +33,8 @@ bool has_replacements(const Request& request, const Allocation& allocation) {
 Result<std::vector<Host>> take_replacements(const Request& request, Allocation& allocation) {
   const auto spares = std::max(static_cast<size_t>(request.spares), marked(allocation));
   const auto refuse = [&](std::string what, std::string why, std::string hint) {
-    return fail({.where = request.spares > 0 ? "--spares " + std::to_string(request.spares) : "spare hosts",
-                 .what = std::move(what),
-                 .why = std::move(why),
-                 .hint = std::move(hint)});
+    return fail({request.spares > 0 ? "--spares " + std::to_string(request.spares) : "spare hosts", std::move(what),
+                 std::move(why), std::move(hint)});
   };
   if (!allocation.pools.empty())
     return refuse("not supported", "each program has its own hosts", "write the hosts once, for all programs");

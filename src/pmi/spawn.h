@@ -22,7 +22,7 @@ tl::unexpected<Error> bad_spawn(std::string what, std::string_view text);
 /// A count or an index; nullopt: neither.
 std::optional<std::uint32_t> spawn_number(std::string_view text);
 
-/// Collects the description of a spawn, in both versions. The errors come from bad_spawn().
+/// Collects the parts of a spawn request, for PMI-1 and PMI-2. The errors come from bad_spawn().
 class SpawnDraft {
  public:
   /// The number of programs. A repeated number must be the same.

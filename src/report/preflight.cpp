@@ -173,9 +173,10 @@ void check_names(const CheckedHost& host, size_t own, const Preflight& preflight
     if (i != own && only_loopback(host.addresses[i])) loopback_names.push_back(preflight.hosts[i].name);
   }
   if (!unknown.empty()) {
-    found.add(host.name,
-              "cannot resolve " + fold_names(unknown) + (host.unresolved.empty() ? "" : ": " + host.unresolved),
-              "add the name to /etc/hosts there, or to DNS: ranks connect to each other by name");
+    found.add(
+        host.name, "cannot resolve " + fold_names(unknown) + (host.unresolved.empty() ? "" : ": " + host.unresolved),
+        host.unresolved.empty() ? "add the name to /etc/hosts there, or to DNS: ranks connect to each other by name"
+                                : "check getent and the name servers (/etc/resolv.conf) of the host");
   }
   if (!loopback_names.empty()) {
     found.add(host.name, "resolves " + fold_names(loopback_names) + " to a loopback address",

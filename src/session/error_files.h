@@ -37,7 +37,7 @@ class LockedErrorFiles {
   /// be created, or if the disk does not respond.
   Result<void> lock(const sys::Wait& wait);
   /// Removes the content that an earlier job wrote. Call before ranks start: they write to the same files. Waits on the
-  /// loop, and then calls `emptied`, once; without a call of lock(), also waits for the locks. The Errors of lock().
+  /// loop, and then calls `emptied` once. If lock() was not called, also waits for the locks. Has the Errors of lock().
   void empty(asio::io_context& io, Emptied emptied);
   /// The step that empty() waits for, such as "create /x/error-0".
   std::string step() const;

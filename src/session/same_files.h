@@ -16,8 +16,8 @@ struct FileIdentity {
   std::string path;  ///< without links; empty if not asked for
 };
 
-/// In the order of the paths. A helper process looks; nullopt if a disk does not respond within 5 s, or if `wait` ends
-/// early.
+/// The result has the order of the paths. A helper process reads the disk. Returns nullopt if a disk does not respond
+/// within 5 s, or if `wait` ends early.
 std::optional<std::vector<FileIdentity>> file_identities(const std::vector<std::string>& paths, bool with_paths,
                                                          const sys::Wait& wait);
 

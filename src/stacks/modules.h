@@ -26,8 +26,8 @@ inline constexpr std::size_t kBeginning = 1024;
 /// The symbols of one file: .symtab or, in a stripped file, .dynsym with the exported functions.
 class FunctionNames {
  public:
-  FunctionNames() = default;  // without a file: no names
-  /// Without names if a budget is used up: `memory` for the table, `time` to read it.
+  FunctionNames() = default;  // no file, no names
+  /// Has no names if a budget is exceeded: `memory` for the table, `time` for reading the table.
   FunctionNames(sys::Fd file, Budget& memory, Budget& time);
 
   /// The name of the function at an address of the file, as in the file (C++ names are mangled); empty: unknown.

@@ -33,10 +33,10 @@ class HeldDirectory {
 
   explicit operator bool() const { return static_cast<bool>(fd_); }
   int fd() const { return fd_.get(); }
-  /// For another owner of the same directory.
+  /// A second descriptor of the same directory, for another owner.
   HeldDirectory copy() const;
   std::optional<struct stat> facts() const;
-  /// Of an entry, also of a link.
+  /// Reads the metadata of an entry; does not follow a link.
   std::optional<struct stat> facts_of(const std::string& name) const;
   /// The owner that the file system gives to new files of this user: may differ from the user on a network file system.
   std::optional<uid_t> owner_of_new_files() const;

@@ -18,7 +18,7 @@ class RawTerminal {
   RawTerminal(const RawTerminal&) = delete;
   RawTerminal& operator=(const RawTerminal&) = delete;
 
-  /// Switches the terminal to raw mode, again if a shell has made it read lines since. `output`: also for output, so
+  /// Switches the terminal to raw mode, also again after a shell has set line mode. `output`: also for output, so
   /// that "\n" moves only down. Returns false if the descriptor is not a terminal, or another process group is in the
   /// foreground.
   bool enter(bool output);

@@ -121,6 +121,7 @@ std::string read_rest(const sys::Fd& fd) {
 using Retry = Disconnect::Retry;
 using std::string;
 
+constexpr const char* kSlowHost = "check the load of the host, or set a larger ConnectTimeout in the ssh configuration";
 constexpr std::chrono::seconds kAfterTheWatchdog{1};  // for waits of libssh that ignore a shut-down socket
 
 bool has(const string& text, const char* part) { return text.find(part) != string::npos; }
@@ -156,7 +157,7 @@ class Session {
   }
 
   static Disconnect lost(const string& why) {
-    return {.what = "the ssh connection was lost", .why = why, .hint = "", .retry = Retry::soon};
+    return {"the ssh connection was lost", why, "check the network, and the log of sshd on the host", Retry::soon};
   }
 
   void begin_phase() { parts_.guard.expires_at(Clock::now() + parts_.route.limit); }
@@ -208,12 +209,7 @@ class Session {
 
   Disconnect handshake_failed(const string& why) const {
     const string what = "ssh handshake failed on port " + std::to_string(parts_.route.target.port);
-    if (parts_.guard.expired()) {
-      return {.what = what,
-              .why = "timed out after " + std::to_string(parts_.route.limit.count() / 1000) + " s",
-              .hint = "check that sshd listens on this port",
-              .retry = Retry::when_up};
-    }
+    if (parts_.guard.expired()) return timed_out(what, "check that sshd listens on this port");
     if (has(why, "kex error")) {
       return {.what = what, .why = why, .hint = "use OpenSSH's client: --exec 'ssh -T {host}'"};
     }
@@ -226,14 +222,14 @@ class Session {
   std::optional<Disconnect> log_in() {
     begin_phase();
     auto end = authenticate(connection_);
-    if (end && parts_.guard.expired()) return timed_out("login failed");
+    if (end && parts_.guard.expired()) return timed_out("login failed", kSlowHost);
     return end;
   }
 
-  Disconnect timed_out(string what) const {
+  Disconnect timed_out(string what, string hint) const {
     return {.what = std::move(what),
             .why = "timed out after " + std::to_string(parts_.route.limit.count() / 1000) + " s",
-            .hint = "",
+            .hint = std::move(hint),
             .retry = Retry::when_up};
   }
 
@@ -252,7 +248,7 @@ class Session {
   int finish(const std::function<int()>& call) const { return connection_.finish(SSH_AGAIN, call); }
 
   Disconnect shell_failed(const char* hint) const {
-    if (parts_.guard.expired()) return timed_out("cannot start a shell on the host");
+    if (parts_.guard.expired()) return timed_out("cannot start a shell on the host", kSlowHost);
     if (lib_.ssh_is_connected(session_) == 0) return lost(lib_.ssh_get_error(session_));
     return {.what = "cannot start a shell on the host", .why = lib_.ssh_get_error(session_), .hint = hint};
   }

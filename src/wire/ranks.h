@@ -31,7 +31,7 @@ struct Layout {
   std::uint8_t rank_by = 0;  ///< plan::RankBy
   std::uint32_t local_ranks = 0;
   bool oversubscribe = false;
-  bool report_cpus = false;  ///< Started has the affinity after the start
+  bool report_cpus = false;  ///< Started contains the affinity of the started rank
   std::uint32_t cores_per_rank = 1;
   bool if_supported = false;           ///< do not bind ranks if there are too few cores
   std::uint8_t device_kind = 0;        ///< plan::DeviceKind; with BindTo::device

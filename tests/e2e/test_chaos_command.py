@@ -172,7 +172,8 @@ class Chaos(Case):
                            (["--fault", "crash:rank=0@1s", "--", *started], b"invalid fault"),
                            (["--expect", "code=0", "--", *started], b"missing --fault"),
                            (["--fault", "kill:rank=0@1s"], b"missing job"),
-                           (["--fault", "kill:rank=0@1s", "--", "--dry-run", *started], b"does not start a job"),
+                           (["--fault", "kill:rank=0@1s", "--", "--dry-run", *started], b"remove --dry-run"),
+                           (["--fault", "kill:rank=0@1s", "--", "check", *started], b"does not start a job"),
                            (["--fault", "kill:rank=0@1s", "--", "--as", "torchrun", *started], b"dlaunch's own command line"),
                            (["--plan", "missing", "--", *started], b"missing"),
                            (["--fault", "kill:rank=0@1s", "--", "--no-such", *started], b"--no-such")):

@@ -78,7 +78,7 @@ class ConsoleRate(Case):
             missing += sum(str(line) not in written and (str(rank), str(line)) not in shown for line in range(1, lines + 1))
             if len(written) < lines:
                 self.assertEqual(error.count(f"{path}"), 1, error)
-        counted = re.search(r"--console-rate: up to (\d+) lines? of the ranks are neither shown nor written", error)
+        counted = re.search(r"--console-rate: up to (\d+) lines? of output lost", error)
         self.assertGreater(missing, 0)
         self.assertTrue(counted, error)
         self.assertIn(int(counted[1]), range(missing, ranks * lines))

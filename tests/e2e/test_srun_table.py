@@ -55,7 +55,7 @@ ROWS = [
     Row(SHELL, "srun -n2 " + show("ulimit -c 0; kill -SEGV $$"), error="killed"),
     Row(SHELL, "srun -n1 no-such-program", loud="program \"no-such-program\": not found", error="missing program"),
     Row(SHELL, "srun -n1 /etc/passwd", loud="cannot run program \"/etc/passwd\" .*: Permission denied", error="program without permission"),
-    Row(SHELL, "srun -n2 -W1 " + show("[ $SLURM_PROCID = 0 ] || exec sleep 60"), loud="timed out after 1.* rank 1 was still running", error="killed"),
+    Row(SHELL, "srun -n2 -W1 " + show("[ $SLURM_PROCID = 0 ] || exec sleep 60"), loud="timed out after .* s: rank 1 was still running", error="killed"),
     Row(SHELL, "srun -n1 --quit-on-interrupt -Q true"),
     Row(SHELL, "echo in | srun -n2 cat"),
     Row(SHELL, "echo in | srun -n2 -i none cat"),

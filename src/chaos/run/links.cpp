@@ -38,11 +38,7 @@ constexpr int kLookMs = 20;      // while a slow link has bytes above its rate
 constexpr double kBurst = 0.05;  // a slow link carries the bytes of this number of seconds at once
 
 tl::unexpected<Error> no_link(std::string what, int error) {
-  return fail({.where = "dlaunch chaos",
-               .what = std::move(what),
-               .why = std::strerror(error),
-               .hint = "",
-               .exit_code = kExitHostLost});
+  return fail({"dlaunch chaos", std::move(what), std::strerror(error), "", kExitHostLost});
 }
 
 /// One direction of the link.

@@ -198,10 +198,8 @@ class HorovodConfig {
   }
 
   static tl::unexpected<Error> invalid(const YamlSetting& setting, const std::string& expected) {
-    return fail({.where = setting.where + ": " + setting.key,
-                 .what = "invalid value \"" + setting.value + "\": expected " + expected,
-                 .why = "",
-                 .hint = ""});
+    return fail(
+        {setting.where + ": " + setting.key, "invalid value \"" + setting.value + "\": expected " + expected, "", ""});
   }
 
   Result<void> take_controller(const YamlSetting& setting) {

@@ -234,10 +234,7 @@ Result<void> add_words(const ParsedOption& given, const TextLine& line, Translat
     const bool variable = word.starts_with('-') && name == "x";
     const bool parameter = word.starts_with('-') && (name == "mca" || name == "gmca");
     if (!(variable && at + 1 < words->size()) && !(parameter && at + 2 < words->size())) {
-      return fail({.where = line.where,
-                   .what = "invalid line: expected -x NAME=VALUE, -mca KEY VALUE or KEY = VALUE",
-                   .why = "",
-                   .hint = ""});
+      return fail({line.where, "invalid line: expected -x NAME=VALUE, -mca KEY VALUE or KEY = VALUE", "", ""});
     }
     if (variable) {
       made.everywhere.push_back(own_option(given, "x", (*words)[at + 1]));

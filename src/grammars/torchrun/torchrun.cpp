@@ -81,8 +81,8 @@ Result<LocalRanks> shown_of_all(const KeptStreams& redirects, const KeptStreams&
   const auto chooses = [&](int stream) { return redirects.of(stream).all && !tee.of(stream).some.empty(); };
   if (!chooses(kStdout) && !chooses(kStderr)) return LocalRanks{};
   if (tee.out == tee.err && redirects.out.all && redirects.err.all) return tee.out;
-  return refuse_option(*tee.given, "not supported: one stream of some ranks", "",
-                       "use 3 (both streams) for these ranks, with --redirects 3");
+  return refuse_option(*tee.given, "not supported: printing only stdout or only stderr of some ranks", "",
+                       "use --redirects 3, and print both streams (3) of these ranks, such as --tee 0:3,1:3");
 }
 
 /// Returns the label for a Python string.Template: replaces ${rank}, ${local_rank}, ${role_name} and ${hostname} with

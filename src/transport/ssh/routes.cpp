@@ -303,7 +303,7 @@ Disconnect blame_command(Disconnect end, std::string_view output) {
   const Retry retry = retry_after(words);
   return {.what = "cannot connect through the jump host or proxy command",
           .why = std::move(words),
-          .hint = "",
+          .hint = "run ssh HOST true to test the connection without dlaunch",
           .retry = retry};
 }
 

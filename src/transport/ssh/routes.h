@@ -114,7 +114,7 @@ class Routes {
   std::map<std::string, std::shared_ptr<AgentProxy>> agents_;
 };
 
-/// This user and machine for ssh: from the password database, not from the environment.
+/// The name and home of this user from the password database, as in ssh, not from the environment; the host name.
 SshContext read_process_context();
 
 // Connections through other hosts: the command for ProxyJump, and the reason in the stderr of a proxy command. PURE.

@@ -368,7 +368,7 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
   }
   if (why.starts_with("the process that creates the rank directories killed"))
     return truth.managed() ? "" : "no batch system ended the job";
-  if (why == "no answer yet") {
+  if (why.starts_with("its agent was not ready ")) {
     const bool late = truth.unreachable(host, 0) || truth.harmed(host);
     return late ? "" : "the agent answered";
   }
@@ -380,8 +380,9 @@ const std::vector<Row>& rows_of_causes() {
   static const std::string lost_link =
       "lost the connection to the agent: (?:closed by the other side|[A-Z][a-z ]+)|"
       R"(cannot connect to \S+: [A-Z][a-z ]+|the connection closed before the agent started)";
-  static const std::string no_sign = R"(the agent stopped sending heartbeats|the agent does not answer|)"
-                                     R"(timed out after \d+ s waiting for the agent|no answer yet)";
+  static const std::string no_sign =
+      R"(the agent stopped sending heartbeats|the agent does not answer|)"
+      R"(timed out after \d+ s waiting for the agent|its agent was not ready 5 s after another host failed)";
   static const std::string end = R"(called MPI_Abort with code \d+|killed by signal \d+ \(\w+\)(?:, core dumped)?|)"
                                  R"(exited with code \d+(?: after MPI_Init and without MPI_Finalize)?)";
   static const std::string preparer =

@@ -186,7 +186,7 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusedLine{{"-r", "0:1,2", "t.py"}, "invalid streams \"0:1,2\""},
                     RefusedLine{{"-r", "0:1,1:4", "t.py"}, "invalid streams \"0:1,1:4\""},
                     RefusedLine{{"-r", "0:1", "-t", "1:1", "t.py"}, "--tee conflicts with --redirects"},
-                    RefusedLine{{"-r", "3", "-t", "1:1", "t.py"}, "not supported: one stream of some ranks"},
+                    RefusedLine{{"-r", "3", "-t", "1:1", "t.py"}, "only stdout or only stderr of some ranks"},
                     RefusedLine{{"--no-python", "-m", "pkg"}, "--module conflicts with --no-python"},
                     RefusedLine{{"--numa-binding=socket", "t.py"}, "expected node"},
                     RefusedLine{{"--nproc-per-node=2"}, "missing program"},

@@ -212,7 +212,7 @@ TEST(Job, SetsADeadlineForTheOtherHostsAfterALoss) {
   s.say(HostLost{1, "refused"}, 1);
   EXPECT_THAT(s.tick(1 + kOthersWait.count()), IsSupersetOf({Action(FinishHost{0}), Action(DropHost{2})}));
   ASSERT_EQ(s.job.outcome().lost_hosts.size(), 2);
-  EXPECT_EQ(s.job.outcome().lost_hosts[1].why, "no answer yet");
+  EXPECT_EQ(s.job.outcome().lost_hosts[1].why, "its agent was not ready 5 s after another host failed");
   EXPECT_EQ(cause_at(s), 1) << "the time of the loss, not of the decision";
 }
 

@@ -158,11 +158,12 @@ TEST(Preflight, ClockWithinTheMeasurementErrorIsRight) {
 
 TEST(Preflight, ReportsUnresolvedNames) {
   Preflight preflight = good(2);
-  preflight.hosts[0].unresolved = "no answer within 10 s";
+  preflight.hosts[0].unresolved = "timed out after 10 s waiting for getent";
   preflight.hosts[0].addresses[1] = "";
   EXPECT_THAT(to_table(preflight), HasSubstr("1 of 2\n"));
   EXPECT_THAT(findings_text(preflight),
-              testing::StartsWith("dlaunch: node1: cannot resolve node2: no answer within 10 s\n"));
+              testing::StartsWith("dlaunch: node1: cannot resolve node2: timed out after 10 s waiting for getent\n"
+                                  "dlaunch:   check getent and the name servers"));
   EXPECT_EQ(exit_code(preflight), 1);
 }
 

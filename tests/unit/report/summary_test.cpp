@@ -403,12 +403,12 @@ TEST(FailureSummary, GroupsUnusableHostsByReason) {
   job.outcome.ranks = std::vector<job::RankRecord>(4);
   job.outcome.cause = job::Cause::host_lost;
   job.outcome.lost_hosts = {{"node1", "refused", "start sshd there"},
-                            {"login", "no answer yet", ""},
+                            {"login", "its agent was not ready", ""},
                             {"node2", "refused", "start sshd there"},
                             {"node3", "refused", "start sshd there"}};
   EXPECT_EQ(job.summary(),
             "dlaunch: cannot use 4 hosts:\n"
-            "dlaunch: login: no answer yet\n"
+            "dlaunch: login: its agent was not ready\n"
             "dlaunch: node[1-3]: refused\n"
             "dlaunch:   start sshd there\n"
             "dlaunch: 4 ranks were never started\n");
