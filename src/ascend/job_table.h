@@ -24,7 +24,7 @@ Result<plan::Plan> with_table_variables(const cli::Options& options, plan::Plan 
 Result<std::vector<ranktable::HostFacts>> ask_for_table(const cli::Options& options, session::HostSession& session,
                                                         const plan::Plan& plan);
 
-/// Whether the ranks follow HCCL's order of servers. Version 2.0 has no such order.
+/// Whether the ranks follow HCCL's order of servers. A rank table of version 2.0 requires no order: always true.
 bool ranks_in_server_order(const cli::Options& options, const plan::Plan& plan,
                            const std::vector<ranktable::HostFacts>& facts);
 

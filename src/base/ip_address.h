@@ -1,4 +1,4 @@
-// Written internet addresses, and the AddressFamily of ssh_config(5). PURE.
+// IP addresses and HOST:PORT in text form, and the AddressFamily of ssh_config(5). PURE.
 #pragma once
 
 #include <string>

@@ -177,7 +177,7 @@ constexpr OptionSpec kOptions[] = {
      .help = "connect to each host with COMMAND: 'kubectl exec -i {host} --'",
      .set_job = [](Options& o, string_view v, Context) { o.exec = v; return Result<void>{}; }},
     {.names = "rsh-agent", .takes = Arity::value, .value_name = "COMMAND", .section = Section::hidden,
-     .help = "Open MPI's plm_rsh_agent: --exec 'COMMAND {host}'",
+     .help = "Open MPI's plm_rsh_agent; as --exec 'COMMAND {host}'",
      .set_job = [](Options& o, string_view v, Context) { o.rsh_agent = v; return Result<void>{}; }},
     {.names = "rsh-args", .takes = Arity::value, .value_name = "WORDS", .section = Section::hidden,
      .help = "Open MPI's plm_rsh_args: words between the command and the host",
@@ -361,8 +361,8 @@ constexpr OptionSpec kOptions[] = {
      .common = true,
      .help = "write each rank's stdout to a file, not to the console: DIR/{rank}.out",
      .set_job = [](Options& o, string_view v, Context h) { return set_stream_file(o, output::Stream::out, v, h); },
-     .more = "Append suffixes: :local=LIST (only for ranks with these local numbers), :append (keep the "
-             "old content of the file), :copy (print stdout on the console too). The fields are those of "
+     .more = "TEMPLATE may end with suffixes: :local=LIST (only for ranks with these local numbers), :append (keep "
+             "the old content of the file), :copy (print stdout on the console too). The fields are those of "
              "--output-filename. If several ranks have the same file name, dlaunch writes whole lines to the file. "
              "The option does not change stderr."},
     {.names = "stderr-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output,
@@ -528,7 +528,7 @@ constexpr OptionSpec kOptions[] = {
     {.names = "shrink", .section = Section::restarts,
      .help = "with --restarts: continue without a lost host if no spare host is left",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.policy.shrink, v); },
-     .more = "The remaining ranks get new numbers without gaps, so the job has fewer ranks."},
+     .more = "The job then has fewer ranks. The remaining ranks get new numbers without gaps."},
     {.names = "no-restart-codes", .takes = Arity::value, .value_name = "LIST", .section = Section::restarts,
      .preference = true, .standard = "93",
      .help = "do not restart after these exit codes of a rank",

@@ -121,7 +121,7 @@ constexpr RefusedOption kRefused[] = {
     {"overcommit O", "", "use --oversubscribe"},
     {"export", "ranks get the environment of dlaunch", "use -x NAME=VALUE for a variable, --no-env for NONE"},
     {"export-file", "", "use --env-file FILE"},
-    {"kill-on-bad-exit K", "a failed rank ends the job", "remove the option; for 0, use --on-failure continue"},
+    {"kill-on-bad-exit K", "a failed rank ends the job", "remove the option; use --on-failure continue for -K0"},
     {"wait W", "", "use --wait-after-first TIME"},
     {"unbuffered u", "", "use --raw"},
     {"multi-prog", "", "use --app FILE with a line -n N PROGRAM for each program"},

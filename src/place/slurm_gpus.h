@@ -21,8 +21,8 @@ bool slurm_says_gpus(const Environment& environment);
 /// if the step requests their number.
 bool gpus_may_differ(const std::vector<std::string>& environment);
 
-/// Whether the script of a Slurm job has GPUs but its variables do not show a request for them, such as with
-/// --exclusive. In this job a step gets GPUs only if the step requests GPUs.
+/// Whether a Slurm job has GPUs on this node, but no variable shows that the job requested GPUs (with --exclusive). In
+/// this job a step gets GPUs only if the step requests GPUs.
 bool gpus_may_be_unasked(const std::vector<std::string>& environment);
 
 /// Whether the job is heterogeneous.

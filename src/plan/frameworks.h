@@ -33,7 +33,7 @@ struct Rendezvous {
 /// Whether a rank on another host gets an address of this machine.
 bool needs_address(const Plan& plan);
 
-/// The number of ports of this machine for the ranks.
+/// How many TCP ports dlaunch must reserve on this machine for the plan's ranks.
 int ports_needed(const Plan& plan);
 
 /// A TCP port for the ranks' rendezvous on another host, chosen without checking for free ports. The port is outside

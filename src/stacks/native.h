@@ -74,11 +74,11 @@ struct NativeStack {
   std::optional<SwitchCount> rest =
       /// counters at the place of the stop, if the thread returned there with the same stack
       {};
-  /// hash of stack and registers of the callers of this call; it changes while the program advances
+  /// with in_call: hash of stack and registers of the functions that made the call; changes if the program advances
   std::uint64_t callers_hash = 0;
 };
 
-/// `state` of the thread, as in proc(5). Stops a running thread for some microseconds, and a thread whose frames need
+/// `state` of the thread, as in proc(5). Stops the thread for some microseconds if it runs, or if its frames need
 /// registers that the kernel does not show. Without permission the result is empty. After the budget is used up, the
 /// result may be incomplete.
 NativeStack native_stack(Modules& modules, pid_t tid, char state, Budget& budget);

@@ -54,13 +54,13 @@ class Infos {
 /// The host of each rank; empty: the world is malformed.
 std::vector<std::uint32_t> hosts_of_ranks(const wire::PmixWorld& world, size_t hosts);
 
-/// A world for the description, with the worlds before it.
+/// The input of describe(): a world, and the number of ranks of the earlier worlds on each host.
 struct Described {
   const wire::PmixStart& start;
   const wire::PmixWorld& world;
   const std::vector<std::string>& names;      ///< hosts of the job
   const std::vector<std::uint32_t>& hosts;    ///< hosts_of_ranks()
-  const std::vector<std::uint16_t>& earlier;  ///< number of ranks of other worlds on each host
+  const std::vector<std::uint16_t>& earlier;  ///< number of ranks of earlier worlds on each host
   std::string directory;                      ///< directory for files of the world's ranks
 };
 
