@@ -26,14 +26,7 @@ namespace {
 constexpr int kDirectoryFlags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 constexpr int kMostLinks = 40;  // in one path, as in the kernel
 
-Fd open_root() { return Fd(::open("/", kDirectoryFlags)); }
-
-Fd open_start(const std::string& path, const Fd& start) {
-  if (path.starts_with('/')) return open_root();
-  if (!path.empty()) return start ? Fd(::fcntl(start.get(), F_DUPFD_CLOEXEC, 0)) : Fd(::open(".", kDirectoryFlags));
-  errno = ENOENT;
-  return {};
-}
+HeldDirectory open_root() { return HeldDirectory(Fd(::open("/", kDirectoryFlags))); }
 
 /// Removes the first name from `rest`.
 std::string take_name(std::string& rest) {
@@ -50,41 +43,75 @@ struct Missing {
   std::vector<std::string>* made;  // receives their paths; null: nothing
 };
 
-Fd open_or_make(const Fd& at, const std::string& name, const std::optional<Missing>& missing) {
-  Fd next(::openat(at.get(), name.c_str(), kDirectoryFlags | O_NOFOLLOW));
+Fd open_or_make(const HeldDirectory& at, const std::string& name, const std::optional<Missing>& missing) {
+  Fd next(::openat(at.fd(), name.c_str(), kDirectoryFlags | O_NOFOLLOW));
   if (next || errno != ENOENT || !missing) return next;
-  const bool is_made = ::mkdirat(at.get(), name.c_str(), missing->mode) == 0;
+  const bool is_made = ::mkdirat(at.fd(), name.c_str(), missing->mode) == 0;
   if (!is_made && errno != EEXIST) return {};
-  next.reset(::openat(at.get(), name.c_str(), kDirectoryFlags | O_NOFOLLOW));
+  next.reset(::openat(at.fd(), name.c_str(), kDirectoryFlags | O_NOFOLLOW));
   if (next && is_made && missing->made) {
     missing->made->push_back(link_target("/proc/self/fd/" + std::to_string(next.get())));
   }
   return next;
 }
 
-/// The owner of "/" is root, also in a user namespace that has no root. A link is as safe as its directory if only the
-/// link's owner can write to the directory: the owner can replace both.
-bool is_trusted(const struct stat& link, const struct stat& directory) {
+/// Whether a file belongs to this user or root. The owner of "/" is root, also in a user namespace that has no root.
+bool is_ours(const struct stat& file) {
   struct stat root{};
-  const bool by_root = link.st_uid == 0 || (::stat("/", &root) == 0 && link.st_uid == root.st_uid);
+  return file.st_uid == 0 || file.st_uid == ::geteuid() || (::stat("/", &root) == 0 && file.st_uid == root.st_uid);
+}
+
+bool others_write(const struct stat& directory) { return (directory.st_mode & (S_IWGRP | S_IWOTH)) != 0; }
+
+/// The directory `next`, opened in `at`. An own directory in a directory for several users is not planted.
+HeldDirectory entered(const HeldDirectory& at, Fd next) {
+  const auto above = at.facts();
+  struct stat facts{};
+  if (!next || !above || ::fstat(next.get(), &facts) != 0) return {};
+  const bool planted = !is_ours(facts) && (at.is_planted() || others_write(*above));
+  return HeldDirectory(std::move(next), planted);
+}
+
+/// As entered(), without a walk from "/".
+bool working_directory_is_planted() {
+  HeldDirectory at(Fd(::open(".", kDirectoryFlags)));
+  for (auto facts = at.facts(); facts && !is_ours(*facts); facts = at.facts()) {
+    at = HeldDirectory(Fd(::openat(at.fd(), "..", kDirectoryFlags)));
+    const auto above = at.facts();
+    if (!above || others_write(*above)) return true;
+    if (is_same(*facts, *above)) return false;
+  }
+  return false;
+}
+
+HeldDirectory open_start(const std::string& path, const HeldDirectory& start) {
+  if (path.starts_with('/')) return open_root();
+  if (!path.empty() && start) return start.copy();
+  if (!path.empty()) return HeldDirectory(Fd(::open(".", kDirectoryFlags)), working_directory_is_planted());
+  errno = ENOENT;
+  return {};
+}
+
+/// A link is as safe as its directory if only the link's owner can write to the directory: the owner can replace both.
+bool is_trusted(const struct stat& link, const struct stat& directory, bool planted) {
   const bool for_all = (directory.st_mode & S_IWOTH) != 0 && (directory.st_mode & S_ISVTX) == 0;
-  const bool by_sole_writer = link.st_uid == directory.st_uid && (directory.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-  return (by_root || by_sole_writer || link.st_uid == ::geteuid()) && !for_all;
+  const bool by_sole_writer = link.st_uid == directory.st_uid && !others_write(directory) && !planted;
+  return (is_ours(link) || by_sole_writer) && !for_all;
 }
 
 /// A link of /proc leads to its object, not to the path in its text.
-bool is_in_proc(const Fd& directory) {
+bool is_in_proc(const HeldDirectory& directory) {
   struct statfs facts{};
-  return ::fstatfs(directory.get(), &facts) == 0 && facts.f_type == PROC_SUPER_MAGIC;
+  return ::fstatfs(directory.fd(), &facts) == 0 && facts.f_type == PROC_SUPER_MAGIC;
 }
 
 /// The target of the link `name` if the link can be trusted; nullopt with errno set.
-std::optional<std::string> trusted_target(const Fd& directory, const std::string& name) {
-  const Fd link(::openat(directory.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+std::optional<std::string> trusted_target(const HeldDirectory& directory, const std::string& name) {
+  const Fd link(::openat(directory.fd(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat facts{};
-  struct stat above{};
-  if (!link || ::fstat(link.get(), &facts) != 0 || ::fstat(directory.get(), &above) != 0) return std::nullopt;
-  if (!S_ISLNK(facts.st_mode) || !is_trusted(facts, above)) {
+  const auto above = directory.facts();
+  if (!link || ::fstat(link.get(), &facts) != 0 || !above) return std::nullopt;
+  if (!S_ISLNK(facts.st_mode) || !is_trusted(facts, *above, directory.is_planted())) {
     errno = S_ISLNK(facts.st_mode) ? ELOOP : ENOTDIR;
     return std::nullopt;
   }
@@ -95,8 +122,8 @@ std::optional<std::string> trusted_target(const Fd& directory, const std::string
 }
 
 /// Opens the directory of a path with O_PATH. errno is ELOOP after an untrusted link.
-Fd walk(const std::string& path, const std::optional<Missing>& missing, const Fd& start = {}) {
-  Fd at = open_start(path, start);
+HeldDirectory walk(const std::string& path, const std::optional<Missing>& missing, const HeldDirectory& start = {}) {
+  HeldDirectory at = open_start(path, start);
   int links = 0;
   for (std::string rest = path; at && !rest.empty();) {
     const std::string name = take_name(rest);
@@ -104,7 +131,7 @@ Fd walk(const std::string& path, const std::optional<Missing>& missing, const Fd
     Fd next = open_or_make(at, name, missing);
     if (!next && (errno == ENOTDIR || errno == ELOOP)) {
       if (is_in_proc(at)) {
-        next.reset(::openat(at.get(), name.c_str(), kDirectoryFlags));
+        next.reset(::openat(at.fd(), name.c_str(), kDirectoryFlags));
       } else {
         const auto target = trusted_target(at, name);
         if (!target) return {};
@@ -115,7 +142,7 @@ Fd walk(const std::string& path, const std::optional<Missing>& missing, const Fd
         continue;
       }
     }
-    at = std::move(next);
+    at = entered(at, std::move(next));
   }
   return at;
 }
@@ -136,13 +163,13 @@ int result_of(int status) { return status == 0 ? 0 : errno; }
 
 }  // namespace
 
-HeldDirectory HeldDirectory::open(const std::string& path) { return HeldDirectory(walk(path, std::nullopt)); }
+HeldDirectory HeldDirectory::open(const std::string& path) { return walk(path, std::nullopt); }
 
 HeldDirectory HeldDirectory::make(const std::string& path, mode_t mode, std::vector<std::string>* made) {
-  return HeldDirectory(walk(path, Missing{mode, made}));
+  return walk(path, Missing{mode, made});
 }
 
-HeldDirectory HeldDirectory::copy() const { return HeldDirectory(Fd(::fcntl(fd(), F_DUPFD_CLOEXEC, 0))); }
+HeldDirectory HeldDirectory::copy() const { return HeldDirectory(Fd(::fcntl(fd(), F_DUPFD_CLOEXEC, 0)), planted_); }
 
 std::optional<struct stat> HeldDirectory::facts() const {
   struct stat facts{};
@@ -170,7 +197,7 @@ int HeldDirectory::for_each_entry(const std::function<bool(const dirent&)>& visi
 }
 
 HeldDirectory HeldDirectory::open_below(const std::string& name) const {
-  return HeldDirectory(Fd(::openat(fd(), name.c_str(), kDirectoryFlags | O_NOFOLLOW)));
+  return entered(*this, Fd(::openat(fd(), name.c_str(), kDirectoryFlags | O_NOFOLLOW)));
 }
 
 HeldDirectory HeldDirectory::above() const { return open_below(".."); }
@@ -249,12 +276,12 @@ HeldPlace HeldPlace::make(const std::string& path, mode_t mode, std::vector<std:
 }
 
 Fd open_file_at(const HeldPlace& place, int flags, mode_t mode) {
-  Fd directory(::fcntl(place.directory.fd(), F_DUPFD_CLOEXEC, 0));
+  HeldDirectory directory = place.directory.copy();
   std::string name = place.name;
   for (int links = 0; directory && links <= kMostLinks; ++links) {
-    Fd file(::openat(directory.get(), name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, mode));
+    Fd file = directory.open_file(name, flags, mode);
     if (file || errno != ELOOP) return file;
-    if (is_in_proc(directory)) return Fd(::openat(directory.get(), name.c_str(), flags | O_CLOEXEC, mode));
+    if (is_in_proc(directory)) return Fd(::openat(directory.fd(), name.c_str(), flags | O_CLOEXEC, mode));
     const auto target = trusted_target(directory, name);
     if (!target) return {};
     auto [above, last] = split_last(*target);

@@ -2,8 +2,8 @@
 // Another user may exchange names in the tree at any time, so a path that is used twice can lead to two places. Rules:
 // - Names below the directory have no slash, and a symbolic link is never followed.
 // - A symbolic link in an opened path is followed if it belongs to this user or root, or if its owner is the only user
-//   who can write to its directory. A link in a directory that all users can write to, without the sticky bit, is never
-//   followed. Else the error is ELOOP.
+//   who can write to its directory, and this directory was not made by its owner in a directory for several users. A
+//   link in a directory that all users can write to, without the sticky bit, is never followed. Else the error is ELOOP.
 // The functions return 0 or an errno, or an empty value with errno set.
 #pragma once
 
@@ -25,7 +25,7 @@ class HeldDirectory {
  public:
   HeldDirectory() = default;
   /// An open directory; the mode O_PATH is enough.
-  explicit HeldDirectory(Fd fd) : fd_(std::move(fd)) {}
+  explicit HeldDirectory(Fd fd, bool planted = false) : fd_(std::move(fd)), planted_(planted) {}
 
   static HeldDirectory open(const std::string& path);
   /// Creates missing directories with `mode`, and appends their paths to `made`.
@@ -35,6 +35,8 @@ class HeldDirectory {
   int fd() const { return fd_.get(); }
   /// A second descriptor of the same directory, for another owner.
   HeldDirectory copy() const;
+  /// Whether another user may have put the directory, or a directory above it, into a directory for several users.
+  bool is_planted() const { return planted_; }
   std::optional<struct stat> facts() const;
   /// Reads the metadata of an entry; does not follow a link.
   std::optional<struct stat> facts_of(const std::string& name) const;
@@ -85,6 +87,7 @@ class HeldDirectory {
 
  private:
   Fd fd_;
+  bool planted_ = false;
 };
 
 /// Adds permissions of the owner to a directory of this user, and restores the mode.

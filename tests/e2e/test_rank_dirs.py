@@ -1,6 +1,7 @@
 """Tests --rank-dir, --stage and --save-env: one directory per rank, on this machine and on hosts without the files."""
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -297,6 +298,34 @@ class OtherUser(Case):
             codes.add(self.run_dlaunch("-n", 1, "--rank-dir", "shared/{rank}", "--stage", "new", "touch", "result").returncode)
             self.assert_untouched(precious)
         self.assertIn(0, codes)
+
+    def test_links_below_a_planted_directory_are_not_followed(self):
+        """Another user makes a directory in a directory for all users. dlaunch would write, empty or remove a private file."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can give a file to another user")
+        victim, private = self.dir / "victim", self.dir / "private"
+        victim.write_text("secret")
+        (private / "device0").mkdir(parents=True)
+        (private / "device0" / "checkpoint").write_text("secret")
+        shared = self.dir / "shared"
+        shared.mkdir()
+        shared.chmod(0o1777)
+        for path, options in (("1/rank.0/stdout", ["--output-filename", "shared/x"]),
+                              ("1/rank.0/stdout", ["--output-filename", "shared/x:nocopy"]),
+                              ("out", ["--stdout-file", "shared/x/out"]), ("out", ["--stdout-file", "shared/x/out:append"]),
+                              ("1/record", ["--report", "shared/x/1/record"]), ("junit", ["--junit", "shared/x/junit"]),
+                              ("pid", ["--report-pid", "shared/x/pid"]), ("0.json", ["--error-file", "shared/x/{rank}.json"]),
+                              ("device0", ["--rank-dir", "shared/x/device{rank}"]), ("1", ["--output-filename", "shared/x"])):
+            with self.subTest(path, options=options):
+                link = shared / "x" / path
+                link.parent.mkdir(parents=True)
+                link.symlink_to(private / "device0" if path in ("1", "device0") else victim)
+                subprocess.run(["chown", "-hR", "65534:65534", shared / "x"], check=True)
+                result = self.run_dlaunch("-n", 1, *options, *sh("echo hello; exit 3"))
+                self.assertEqual(victim.read_text(), "secret")
+                self.assertEqual([path.name for path in private.rglob("*")], ["device0", "checkpoint"])
+                self.assertIn(b"another user may have made", result.stderr)
+                shutil.rmtree(shared / "x")
 
 
 class SeveralHosts(HostsCase):

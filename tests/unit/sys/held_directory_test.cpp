@@ -130,6 +130,34 @@ TEST_F(HeldDirectoryTest, FollowsALinkInADirectoryThatOnlyTheOwnerOfTheLinkCanWr
   EXPECT_EQ(errno, ELOOP);
 }
 
+TEST_F(HeldDirectoryTest, FollowsNoLinkBelowADirectoryOfAnotherUserInADirectoryForSeveralUsers) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file to another user";
+  fs::create_directories(top_ + "/shared/theirs/below");
+  fs::create_directories(top_ + "/shared/mine/theirs");
+  for (const char* name : {"/shared/theirs/link", "/shared/theirs/below/link", "/shared/mine/theirs/link"}) {
+    fs::create_symlink(top_ + "/private", top_ + name);
+    ASSERT_EQ(::lchown((top_ + name).c_str(), kOther, kOther), 0);
+  }
+  for (const char* name : {"/shared/theirs", "/shared/theirs/below", "/shared/mine/theirs"})
+    ASSERT_EQ(::lchown((top_ + name).c_str(), kOther, kOther), 0);
+  for (const mode_t mode : {01777U, 0777U, 0775U}) {
+    ::chmod((top_ + "/shared").c_str(), mode);
+    for (const std::string name : {"/shared/theirs/link", "/shared/theirs/below/link"}) {
+      EXPECT_FALSE(HeldDirectory::open(top_ + name)) << name << mode;
+      EXPECT_EQ(errno, ELOOP) << name;
+      EXPECT_FALSE(open_file_at(HeldPlace::of(top_ + name), O_RDONLY, 0)) << name;
+    }
+    EXPECT_FALSE(open_file_at({open("/shared").open_below("theirs"), "link"}, O_RDONLY, 0));
+    EXPECT_TRUE(HeldDirectory::open(top_ + "/shared/mine/theirs/link")) << "this user keeps the directory there";
+  }
+  const HeldDirectory before = HeldDirectory::open(".");
+  fs::current_path(top_ + "/shared/theirs/below");
+  EXPECT_FALSE(HeldDirectory::open("link"));
+  fs::current_path(top_ + "/shared/mine/theirs");
+  EXPECT_TRUE(HeldDirectory::open("link"));
+  ASSERT_EQ(::fchdir(before.fd()), 0);
+}
+
 TEST_F(HeldDirectoryTest, StaysTheSameAfterAnExchange) {
   fs::create_directory(top_ + "/a");
   const HeldDirectory held = open("/a");
