@@ -8,6 +8,7 @@ namespace dlaunch::report {
 namespace {
 
 constexpr size_t kMostLines = 20;  // the last lines name the exception
+constexpr int kDeepest = 8;        // a file of 1 MiB could have a million levels
 
 using ErrorJson = nlohmann::json;
 
@@ -29,7 +30,8 @@ std::string text_of(const ErrorJson& message) {
 }  // namespace
 
 std::vector<std::string> torch_error_lines(std::string_view text) {
-  const ErrorJson whole = ErrorJson::parse(text, nullptr, false);
+  const auto is_shallow = [](int depth, auto, const auto&) { return depth < kDeepest; };
+  const ErrorJson whole = ErrorJson::parse(text, is_shallow, false);
   const ErrorJson* message = member(whole, "message");
   if (!message) return {};
   const std::string words = text_of(message->is_object() ? *message : whole);

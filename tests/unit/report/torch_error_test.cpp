@@ -2,6 +2,9 @@
 #include "report/torch_error.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <string>
 
 namespace dlaunch::report {
 namespace {
@@ -29,6 +32,18 @@ TEST(TorchError, ReturnsTheLastLines) {
   const auto words = torch_error_lines(R"({"message": ")" + stack + "\"}");
   EXPECT_EQ(words.size(), 20u);
   EXPECT_EQ(words.back(), "line 100");
+}
+
+TEST(TorchError, ReadsADeepFileInLittleMemory) {
+  rusage before{};
+  ASSERT_EQ(::getrusage(RUSAGE_SELF, &before), 0);
+  EXPECT_THAT(torch_error_lines(std::string(1'000'000, '[')), IsEmpty());
+  EXPECT_THAT(torch_error_lines(R"({"message": {"message": "words", "deep": )" + std::string(400'000, '[') +
+                                std::string(400'000, ']') + "}}"),
+              ElementsAre("words"));
+  rusage after{};
+  ASSERT_EQ(::getrusage(RUSAGE_SELF, &after), 0);
+  EXPECT_LE(after.ru_maxrss - before.ru_maxrss, 20'000) << "KiB";
 }
 
 TEST(TorchError, IsEmptyForOtherFiles) {
