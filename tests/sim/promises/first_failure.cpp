@@ -204,7 +204,8 @@ void FirstFailure::silent_before(const Facts& facts, const History::Failure& fir
   for (const Fault& fault : world_.scenario().faults) {
     const bool stays = (fault.kind == "silent" || fault.kind == "freeze") && fault.length == 0;
     const auto since = facts.history.impaired().find(fault.host);
-    if (!stays || since == facts.history.impaired().end() || since->second + kSecond > first.time) continue;
+    if (!stays || !facts.history.met(fault.kind)) continue;
+    if (since == facts.history.impaired().end() || since->second + kSecond > first.time) continue;
     for (const auto& rank : facts.plan.ranks) {
       const auto& status = facts.outcome->ranks.at(static_cast<size_t>(rank.rank)).status;
       const bool there = facts.plan.host(rank.host).host.name == world_.host(fault.host).name;
