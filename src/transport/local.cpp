@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/environment.h"
 #include "base/shared_texts.h"
 #include "base/time.h"
 #include "base/try.h"
@@ -147,6 +148,7 @@ Result<Connection> Local::start() {
   auto [ours, theirs] = sys::make_socketpair();
   auto environment = environment_;  // the plan sets the environment of ranks
   environment.push_back(mark_);
+  if (const auto directory = variable(own_environment(), "TMPDIR")) environment.push_back("TMPDIR=" + *directory);
   pid_t pid = 0;
   int error = ENOENT;
   if (const sys::Fd file = installed_agent()) error = start_agent(file, theirs, environment, open_files_, pid);

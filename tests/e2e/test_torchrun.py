@@ -174,6 +174,11 @@ class ErrorFile(TorchrunCase):
                 self.assertEqual(len(paths), 2 if "--restarts" in options else 1)
                 self.assertEqual([path for path in paths if pathlib.Path(path).parent.exists()], [])
 
+    def test_error_files_are_below_tmpdir(self):
+        for place in ([], ["--fake-hosts", "1x1"]):
+            out = self.assert_succeeds(*place, "-n", 1, "--restarts", 1, *support.sh("echo $TORCHELASTIC_ERROR_FILE"), env={"TMPDIR": self.dir})
+            self.assertTrue(out.decode().startswith(f"{self.dir}/dlaunch-"), out)
+
     def test_error_file_of_the_user_is_kept(self):
         result = self.run_dlaunch("-n", 1, "--restarts", 1, "-x", "TORCHELASTIC_ERROR_FILE=mine", *support.sh("echo $TORCHELASTIC_ERROR_FILE"))
         self.assertEqual(result.stdout, b"mine\n", result.stderr)
