@@ -258,6 +258,7 @@ End run(int argc, char** argv) {
   open_standard_fds();
   sys::restore_ending_signals();
   std::signal(SIGPIPE, SIG_IGN);  // a write then fails with EPIPE
+  std::signal(SIGXFSZ, SIG_IGN);  // EFBIG
   StandardStreams streams({STDOUT_FILENO, STDERR_FILENO});
   streams.relay_files();
   const auto log = report::make_log(streams);
