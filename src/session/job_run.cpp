@@ -426,7 +426,7 @@ std::vector<report::RankResult> JobRun::results(const job::Outcome& outcome) con
 void JobRun::write_record(job::Outcome& outcome, const std::string& cause, launcher::Launcher* launcher) {
   const Time until = Clock::now() + report::kWriterWait;
   const auto write = [&](report::RecordFile& file, std::string text, Time last) {
-    file.write(std::move(text));
+    file.write(std::move(text), last);
     const Time start = Clock::now();
     const auto step = [&] { return file.step(); };
     launcher ? launcher->await(step, last - start) : await(step, last);
