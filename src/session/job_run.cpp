@@ -165,7 +165,7 @@ std::unique_ptr<launcher::Launcher> JobRun::launcher() {
 /// Signals and the time limit end a wait for a disk.
 Result<void> JobRun::open_first() {
   const auto limit = options_.policy.timeout;
-  Patience patience(limit ? start_ + *limit : Time::max());
+  Patience& patience = patience_.emplace(limit ? start_ + *limit : Time::max());
   const sys::Wait wait = [&](std::span<pollfd> fds, Time deadline) { return patience.wait(fds, deadline); };
   auto opened = check_linked_names(options_, session_.pid_file(), session_.read_files(), plan_, wait);
   if (opened) opened = open(&wait);
