@@ -24,11 +24,11 @@ namespace {
 constexpr int kExecFailed = 127;
 
 /// Restores all defaults before the mask is lifted: a signal must not reach the agent's handlers in the child. With
-/// `no_handlers` the kernel has removed the handlers, except for SIGPIPE, which the agent ignores.
+/// `no_handlers` the kernel has removed the handlers, but SIGPIPE and SIGXFSZ may be ignored.
 void reset_signals(bool no_handlers) {
   struct sigaction action{};
   action.sa_handler = SIG_DFL;
-  ::sigaction(SIGPIPE, &action, nullptr);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) ::sigaction(signal, &action, nullptr);
   for (int signal = 1; signal < SIGRTMIN && !no_handlers; ++signal) {
     if (signal != SIGKILL && signal != SIGSTOP) ::sigaction(signal, &action, nullptr);
   }

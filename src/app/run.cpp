@@ -257,7 +257,7 @@ bool ends_by(int signal) { return signal == SIGINT || signal == SIGQUIT || signa
 End run(int argc, char** argv) {
   open_standard_fds();
   sys::restore_ending_signals();
-  std::signal(SIGPIPE, SIG_IGN);  // a write then fails with EPIPE
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);  // a write then fails: EPIPE, EFBIG
   StandardStreams streams({STDOUT_FILENO, STDERR_FILENO});
   streams.relay_files();
   const auto log = report::make_log(streams);

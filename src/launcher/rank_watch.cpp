@@ -46,7 +46,8 @@ static_assert(kBeforeEnd.first + kBeforeEnd.second + kLeastFileWait < job::kStac
 std::string stacks_base(const plan::Plan& plan, const JobOptions& options) {
   const std::vector<output::RankFacts> facts = rank_facts(plan);
   if (facts.empty()) return {};
-  if (options.output.files) return output::stacks_base(*options.output.files, facts.front());
+  const auto& files = options.output.files;
+  if (std::string base = files ? output::stacks_base(*files, facts.front()) : ""; !base.empty()) return base;
   const bool is_device = options.report_file.starts_with("/dev/");  // such as a pipe of the parent process
   return options.report_file.empty() || is_device ? "" : output::record_stacks_base(options.report_file, facts.front());
 }

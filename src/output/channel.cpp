@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "output/file_relay.h"
+#include "sys/files.h"
 #include "sys/held_directory.h"
 
 namespace dlaunch::output {
@@ -26,6 +27,8 @@ std::string hint_for(int error) {
       return "use another name: a directory has this name";
     case EBADF:
       return "use a descriptor that dlaunch inherits for writing";
+    case ENXIO:
+      return sys::kStartReader;
     case EPIPE:
       return "check the reader: it ended early";
     default:
@@ -42,7 +45,10 @@ Error sink_error(const std::string& what, int error) {
             .why = "dlaunch's writer process was killed",
             .hint = "check dmesg: the kernel kills processes if memory is used up"};
   }
-  return {.where = "", .what = "cannot " + what, .why = sys::why_not_opened(error), .hint = hint_for(error)};
+  return {.where = "",
+          .what = "cannot " + what,
+          .why = error == ENXIO ? sys::kNoReader : sys::why_not_opened(error),
+          .hint = hint_for(error)};
 }
 
 }  // namespace dlaunch::output

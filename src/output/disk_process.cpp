@@ -16,12 +16,14 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "output/file_layout.h"
 #include "output/line_splitter.h"
 #include "output/own_files.h"
 #include "output/rotation.h"
@@ -260,6 +262,14 @@ class DiskProcess {
     return false;
   }
 
+  /// Another job may write a new file of this name at its end.
+  static std::optional<sys::LockHolder> lock_claim(const std::string& path) {
+    const sys::HeldPlace place = sys::HeldPlace::of(path);
+    const sys::Fd claim =
+        place ? place.directory.open_file(claimed_name(place.name), O_RDONLY | O_NONBLOCK) : sys::Fd();
+    return claim ? sys::lock_file(claim.get()) : std::nullopt;
+  }
+
   void create(const std::string& path, Kind kind) {
     const bool direct = kind == Kind::create_direct;
     const bool appends = kind == Kind::create_append;
@@ -274,12 +284,14 @@ class DiskProcess {
     if (!emptied_) std::ranges::move(created.directories, std::back_inserter(made_));
     struct stat facts{};
     if (!claimed.fd || ::fstat(claimed.fd.get(), &facts) != 0) {
-      event.error = errno;
+      event.error = errno == ENXIO && !sys::is_fifo(path) ? ENODEV : errno;
       refused_ = !emptied_;
       return send(event);
     }
     if (S_ISREG(facts.st_mode) && !is_named) {
-      if (const auto holder = sys::lock_file(claimed.fd.get(), appends ? sys::Lock::shared : sys::Lock::exclusive)) {
+      auto holder = sys::lock_file(claimed.fd.get(), appends ? sys::Lock::shared : sys::Lock::exclusive);
+      if (!holder && (holder = lock_claim(path)) && created.file) sys::remove_if_empty(claimed.fd);
+      if (holder) {
         refused_ = !emptied_;
         return report_lock(event, *holder, path);
       }

@@ -66,7 +66,8 @@ std::string numbered(const RankFacts& facts, int number) {
 
 /// The common directory of all files of a template, with a final slash.
 std::string log_directory(const FileSettings& files) {
-  const std::string& target = files.target.empty() ? files.err_target : files.target;
+  const bool takes_err = files.target.empty() || (is_special(files.target) && !files.err_target.empty());
+  const std::string& target = takes_err ? files.err_target : files.target;
   const bool is_directory = !files.by_stream && !is_template(target);
   const std::string fixed = is_directory ? target + '/' : target.substr(0, target.find('{'));
   return fixed.substr(0, fixed.rfind('/') + 1);
@@ -102,10 +103,13 @@ std::string locked_directory(const FileSettings& files) {
 std::string stacks_base(const FileSettings& files, const RankFacts& facts) {
   std::string path = log_directory(files);
   const bool is_directory = !files.by_stream && !is_template(files.target);
+  if (is_special(path)) return {};
   if (!is_directory) return path + later_parts(facts, "", ".") + "stacks." + files.job + '.';
   if (files.job_directory) path += "1/";
   return path + later_parts(facts, "", "/") + "stacks.";
 }
+
+std::string claimed_name(const std::string& name) { return "." + name + ".dlaunch"; }
 
 std::string record_stacks_base(const std::string& record, const RankFacts& facts) {
   return record + ".stacks." + later_parts(facts, "", ".");

@@ -27,8 +27,11 @@ std::string file_path(const FileSettings& files, const RankFacts& facts, int ran
 std::string locked_directory(const FileSettings& files);
 
 /// The common prefix of the paths of stack reports, next to the rank directories of a round. Several jobs may use the
-/// directory of a template: the prefix then has the job's id.
+/// directory of a template: the prefix then has the job's id. Empty for a device.
 std::string stacks_base(const FileSettings& files, const RankFacts& facts);
+
+/// The name of the new file that a report::FileClaim creates.
+std::string claimed_name(const std::string& name);
 
 /// As stacks_base(), next to the record of the job.
 std::string record_stacks_base(const std::string& record, const RankFacts& facts);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 
 #include "base/index_cast.h"
 #include "base/text.h"
@@ -396,6 +397,12 @@ bool RankFiles::settled() const {
 std::uint64_t RankFiles::progress() const {
   std::uint64_t progress = disk_->taken() + static_cast<std::uint64_t>(disk_->at()) + disk_->file();
   for (const RankFile* file : polled_) progress -= file->polled->pending();
+  clockid_t clock{};
+  timespec used{};  // a removal of old files is one long command
+  if (disk_->at() == DiskCommand::Kind::rotate && ::clock_getcpuclockid(disk_->pid(), &clock) == 0) {
+    ::clock_gettime(clock, &used);
+    progress += static_cast<std::uint64_t>(used.tv_sec * 1'000'000'000 + used.tv_nsec);
+  }
   return progress;
 }
 

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "base/try.h"
+#include "output/file_layout.h"
 #include "report/write_file.h"
 #include "sys/file_lock.h"
 #include "sys/held_directory.h"
@@ -47,7 +48,7 @@ class Locks {
     TRY(check_can_write(path_));
     if (sys::named_descriptor(path_)) return {};
     place_ = sys::HeldPlace::of(path_);
-    next_name_ = claimed_name(place_.name);
+    next_name_ = output::claimed_name(place_.name);
     if (is_replaced(path_)) TRY(create_next(mode));
     auto present = lock_present();
     if (!present) remove_next();

@@ -21,7 +21,8 @@ std::string kept_record(const std::string& path, int attempt) { return path + ".
 
 namespace {
 
-constexpr char kWritten = '\n';         // the answer after a success
+constexpr char kWritten = '\n';  // the answer after a success
+constexpr std::chrono::milliseconds kAnswerTime{500};
 constexpr unsigned kStacksMode = 0600;  // stacks have names of files and functions, and the first bytes of arguments
 
 /// The attempt that wrote this record; nullopt if the text is not a record with an attempt.
@@ -75,8 +76,9 @@ Result<void> PidFile::claim(const sys::Wait& wait) {
 Result<void> PidFile::write(const sys::Wait& wait) {
   if (!claim_) return {};
   const std::string text = std::to_string(::getpid()) + '\n';
+  const WriteAs as{.claimed = true, .until = Clock::now() + kWriterWait - kAnswerTime};
   auto writer = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends ends) { write_and_answer(path_, text, {.claimed = true}, ends); }, wanted_by(path_));
+      [&](sys::HelperProcess::Ends ends) { write_and_answer(path_, text, as, ends); }, wanted_by(path_));
   if (!writer) return fail(cannot_start(path_, errno));
   return await_writer(*writer, path_, kExitRefused, wait);
 }
@@ -96,22 +98,25 @@ Result<void> RecordFile::claim(const sys::Wait& wait) {
 }
 
 /// The work of the process that writes the record.
-void RecordFile::replace(const std::string& text, bool durable, sys::HelperProcess::Ends ends) const {
+void RecordFile::replace(const std::string& text, WriteAs as, sys::HelperProcess::Ends ends) const {
   if (!wrote_early_ && attempt_ > 0) keep_record(path_, attempt_, ends);
-  write_and_answer(path_, text, {.mode = mode_, .durable = durable, .claimed = claim_ != nullptr}, ends);
+  as.mode = mode_;
+  as.claimed = claim_ != nullptr;
+  write_and_answer(path_, text, as, ends);
 }
 
 void RecordFile::write_early(const std::string& text) {
   if (claim_ && wrote_early_) claim_->prepare_again();
-  auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text, false, ends); });
+  auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text, {.until = {}}, ends); });
   if (!writer) return;
   if (early_) give_up(*early_);  // of an earlier round
   early_.emplace(*std::move(writer));
   wrote_early_ = true;
 }
 
-void RecordFile::write(std::string text) {
+void RecordFile::write(std::string text, Time until) {
   text_ = std::move(text);
+  until_ = until - kAnswerTime;
   result_.reset();
 }
 
@@ -128,8 +133,9 @@ int RecordFile::step() {
 
 void RecordFile::start_writer() {
   if (claim_ && wrote_early_) claim_->prepare_again();
-  auto writer =
-      sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text_, true, ends); }, wanted_by(path_));
+  auto writer = sys::HelperProcess::start(
+      [&](sys::HelperProcess::Ends ends) { replace(text_, {.durable = true, .until = until_}, ends); },
+      wanted_by(path_));
   if (writer) {
     writer_.emplace(*std::move(writer));
     return;

@@ -11,6 +11,7 @@
 
 #include "dlaunch/error.h"
 #include "report/file_claim.h"
+#include "report/write_file.h"
 #include "sys/helper_process.h"
 
 namespace dlaunch::report {
@@ -55,8 +56,9 @@ class RecordFile {
   /// pipe or a device gets one record, at the end.
   bool wanted_early() const { return claim_ && claim_->replaced(); }
   void write_early(const std::string& text);
-  /// Starts to write the record, after the end of an early write. step() and written() follow.
-  void write(std::string text);
+  /// Starts to write the record, after the end of an early write. step() and written() follow. Waits for a reader of a
+  /// FIFO until shortly before `until`.
+  void write(std::string text, Time until);
   /// The descriptor of which the write waits: call again when it is readable. -1: the record is synced to the device,
   /// or cannot be written.
   int step();
@@ -64,7 +66,7 @@ class RecordFile {
   Result<void> written(Duration waited);
 
  private:
-  void replace(const std::string& text, bool durable, sys::HelperProcess::Ends ends) const;
+  void replace(const std::string& text, WriteAs as, sys::HelperProcess::Ends ends) const;
   void start_writer();
 
   std::string path_;
@@ -74,6 +76,7 @@ class RecordFile {
   std::optional<sys::HelperProcess> early_;
   bool wrote_early_ = false;
   std::string text_;
+  Time until_;
   std::optional<sys::HelperProcess> writer_;
   std::string answer_;  // empty after a success
   std::optional<Result<void>> result_;

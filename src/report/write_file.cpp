@@ -1,29 +1,49 @@
 #include "report/write_file.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <random>
 #include <thread>
 #include <utility>
 
+#include "output/file_layout.h"
 #include "sys/fd.h"
+#include "sys/files.h"
 #include "sys/held_directory.h"
 #include "sys/inherited.h"
-#include "sys/io.h"
 
 namespace dlaunch::report {
 namespace {
 
 constexpr int kAttempts = 16;  // attempts to find an unused temporary name
 
-/// Returns errno, or 0 on success. Closes `fd`, because some file systems report a full disk only on close.
-int write_and_close(sys::Fd fd, std::string_view text, bool durable) {
-  int error = sys::write_all(fd.get(), text) ? 0 : errno;
-  if (error == 0 && durable && ::fsync(fd.get()) != 0 && errno != EINVAL) error = errno;  // EINVAL: a pipe
+constexpr std::chrono::milliseconds kCheck{10};
+
+/// Returns errno, or 0 on success. The reader of a FIFO may have stopped. A FIFO that is ready takes PIPE_BUF bytes.
+int write_text(const sys::Fd& fd, std::string_view text, sys::HelperProcess::Ends ends) {
+  while (!text.empty()) {
+    std::array ready{pollfd{fd.get(), POLLOUT, 0}, pollfd{ends.in, 0, 0}};
+    ::poll(ready.data(), ready.size(), -1);
+    if (ready[1].revents != 0) return ECANCELED;
+    const ssize_t wrote = ::write(fd.get(), text.data(), std::min<size_t>(text.size(), PIPE_BUF));
+    if (wrote < 0 && errno != EINTR && errno != EAGAIN) return errno;
+    text.remove_prefix(static_cast<size_t>(std::max<ssize_t>(wrote, 0)));
+  }
+  return 0;
+}
+
+/// As write_text(). Closes `fd`, because some file systems report a full disk only on close.
+int write_and_close(sys::Fd fd, std::string_view text, const WriteAs& as) {
+  int error = write_text(fd, text, as.ends);
+  if (error == 0 && as.durable && ::fsync(fd.get()) != 0 && errno != EINVAL) error = errno;  // EINVAL: a pipe
   if (::close(fd.release()) != 0 && error == 0 && errno != EINTR) error = errno;
   return error;
 }
@@ -43,6 +63,15 @@ bool is_special(const sys::HeldPlace& place) {
   return facts && !S_ISREG(facts->st_mode) && !S_ISDIR(facts->st_mode);
 }
 
+/// Opens a pipe, device or link.
+sys::Fd open_direct(const sys::HeldPlace& place, const std::string& path, const WriteAs& as) {
+  for (;;) {
+    sys::Fd fd = sys::open_file_at(place, O_WRONLY | O_TRUNC | O_NONBLOCK, as.mode);
+    if (fd || errno != ENXIO || Clock::now() >= as.until || as.ends.gave_up() || !sys::is_fifo(path)) return fd;
+    std::this_thread::sleep_for(kCheck);
+  }
+}
+
 /// The file of an inherited descriptor, at the descriptor's own position; empty for other paths, and for pipes and
 /// terminals, which may be in non-blocking mode.
 sys::Fd inherited_file(const std::string& path) {
@@ -57,7 +86,7 @@ sys::Fd open_claimed(const sys::HeldDirectory& directory, const std::string& nam
   for (int check = 0;; ++check) {
     sys::Fd file = directory.open_file(name, O_WRONLY | O_TRUNC);
     if (file || errno != ENOENT || check == kChecks) return file;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(kCheck);
   }
 }
 
@@ -70,12 +99,12 @@ void sync_directory(const sys::HeldDirectory& directory) {
 }  // namespace
 
 tl::unexpected<Error> cannot_write(const std::string& path, int error) {
+  if (error == ENXIO && sys::is_fifo(path))
+    return fail({"", "cannot write " + path, sys::kNoReader, sys::kStartReader, kExitOutput});
   const char* const hint =
       error == ENOENT ? "use a path in an existing directory" : "use a path in a directory that you may write to";
   return fail({"", "cannot write " + path, sys::why_not_opened(error), hint, kExitOutput});
 }
-
-std::string claimed_name(const std::string& name) { return "." + name + ".dlaunch"; }
 
 Result<void> check_can_write(const std::string& path) {
   if (sys::named_descriptor(path) && !sys::open_inherited(path)) return cannot_write(path, errno);
@@ -101,18 +130,18 @@ Result<void> write_file_atomically(const std::string& path, std::string_view tex
   std::random_device random;
   std::string written = place.name;
   if (!direct && as.claimed) {
-    written = claimed_name(place.name);
+    written = output::claimed_name(place.name);
     fd = open_claimed(place.directory, written);
   }
   for (int attempt = 0; !fd && attempt < kAttempts; ++attempt) {
     if (!direct) written = place.name + "." + std::to_string(random()) + ".tmp";
-    fd = direct ? sys::open_file_at(place, O_WRONLY | O_TRUNC, as.mode)
+    fd = direct ? open_direct(place, path, as)
                 : place.directory.open_file(written, O_WRONLY | O_CREAT | O_EXCL, as.mode);
     if (!fd && (direct || errno != EEXIST)) break;
   }
   if (!fd) return cannot_write(path, errno);
   if (!direct) take_over(fd.get(), place);
-  int error = write_and_close(std::move(fd), text, as.durable);
+  int error = write_and_close(std::move(fd), text, as);
   if (direct) return error == 0 ? Result<void>() : cannot_write(path, error);
   if (error == 0 && as.ends.gave_up()) error = ECANCELED;
   if (error == 0) error = place.directory.rename(written, place.name);

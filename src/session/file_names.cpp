@@ -1,9 +1,10 @@
 #include "session/file_names.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -49,6 +50,7 @@ struct NamedFile {
   std::string spelled = path;
 };
 
+constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kRead = "";
 constexpr std::string_view kProgram = "program";
 
@@ -112,36 +114,37 @@ Error renames_read(const std::string& path, const std::string& renamed) {
                   "the job reads this file, and the start of the job renames or removes " + escaped(renamed), kMoveOut);
 }
 
-/// A job must not rename or remove its own files.
-Result<void> check_renamed(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan) {
-  const std::string logs = renamed_directory(options.output);
-  const auto check = [&](std::string_view option, const std::string& path, int first_number) -> Result<void> {
-    const std::string renamed = renamed_above(path, logs, options.output, first_number);
-    return renamed.empty() ? Result<void>() : fail(renames(option, renamed));
-  };
-  TRY(check("--report", normal(options.report_file), 0));
-  TRY(check("--junit", normal(options.junit_file), 0));
-  TRY(check("--report-pid", normal(pid_file), 0));
-  if (!options.error_file.empty()) {
-    for (const std::string& path : launcher::error_files(plan)) TRY(check("--error-file", normal(path), 0));
-  }
-  for (const plan::Rank& rank : plan.ranks) TRY(check("--rank-dir", rank.dir, 1));  // DIR may have rank directories
-  return {};
-}
-
-/// --keep-logs creates directories next to the log directory.
-Result<void> check_rank_dirs(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan) {
-  const std::string logs = renamed_directory(options.output);
-  const std::array files{std::pair{"--report", normal(options.report_file)},
-                         std::pair{"--junit", normal(options.junit_file)}, std::pair{"--report-pid", normal(pid_file)},
-                         std::pair{"--keep-logs", logs}};
-  for (const plan::Rank& rank : plan.ranks) {
-    for (const auto& [option, path] : files) {
-      if (rank.dir.empty() || !path.starts_with(rank.dir + '/')) continue;
-      return fail(removes(option, rank.dir));
+/// Later rounds whose log files may have one of the paths: a path of such a round has its number.
+std::set<int> later_rounds(const std::vector<NamedFile>& files, const plan::Plan& plan) {
+  std::set<int> rounds;
+  for (const NamedFile& file : files) {
+    if (is_log(file.option) || is_in_rank_dir(file) || file.option == "--error-file") continue;
+    for (size_t i = file.path.find_first_of(kDigits); i != file.path.npos; i = file.path.find_first_of(kDigits, i)) {
+      const size_t end = std::min(file.path.find_first_not_of(kDigits, i), file.path.size());
+      if (const auto round = parse_int(file.path.substr(i, end - i), 1, plan.restarts))
+        rounds.insert(static_cast<int>(*round));
+      i = end;
     }
   }
-  return {};
+  return rounds;
+}
+
+void add_logs(std::vector<LogFile>& all, const JobOptions& options, const plan::Plan& plan,
+              std::optional<int> later_round) {
+  if (!options.output.files) return;
+  output::FileSettings files = *options.output.files;
+  files.job = plan.job_id;
+  auto facts = launcher::rank_facts(plan);
+  const int ranks = output::count_ranks(facts);
+  for (int rank = 0; rank < static_cast<int>(facts.size()); ++rank) {
+    output::RankFacts& of = at_index(facts, rank);
+    if (later_round) of.round = later_round;
+    for (const Stream stream : {Stream::out, Stream::err}) {
+      if (!files.keeps(stream, of.local_rank)) continue;
+      const std::string path = output::file_path(files, of, rank, ranks, stream);
+      all.push_back({stream, normal(path), path});
+    }
+  }
 }
 
 }  // namespace
@@ -153,8 +156,9 @@ std::string renamed_directory(const output::OutputSettings& output) {
   return directory;
 }
 
+/// The files that the job writes; of later rounds, those that may be one of these files or of the files `read`.
 static std::vector<NamedFile> named_files(const JobOptions& options, const std::string& pid_file,
-                                          const plan::Plan& plan) {
+                                          const plan::Plan& plan, const std::vector<NamedFile>& read) {
   std::vector<NamedFile> all;
   const auto add = [&](std::string_view option, const std::string& path, const std::string& spelled = {}) {
     if (path.empty() || path.starts_with("/dev/") || path.starts_with("/proc/")) return;
@@ -171,7 +175,11 @@ static std::vector<NamedFile> named_files(const JobOptions& options, const std::
     add("--rank-dir", rank.dir + '/' + wire::kRankDirMarker);
     if (options.save_env) add("--save-env", rank.dir + '/' + wire::kEnvironmentFile);
   }
-  for (const LogFile& file : log_files(options, plan)) {
+  std::vector<LogFile> logs = log_files(options, plan);
+  std::vector<NamedFile> named = all;
+  named.insert(named.end(), read.begin(), read.end());
+  for (const int round : later_rounds(named, plan)) add_logs(logs, options, plan, round);
+  for (const LogFile& file : logs) {
     const bool by_stream = options.output.files->by_stream;
     add(!by_stream                   ? "--output-filename"
         : file.stream == Stream::out ? "--stdout-file"
@@ -183,26 +191,35 @@ static std::vector<NamedFile> named_files(const JobOptions& options, const std::
 
 std::vector<LogFile> log_files(const JobOptions& options, const plan::Plan& plan) {
   std::vector<LogFile> all;
-  if (!options.output.files) return all;
-  output::FileSettings files = *options.output.files;
-  files.job = plan.job_id;
-  const auto facts = launcher::rank_facts(plan);
-  const int ranks = output::count_ranks(facts);
-  for (int rank = 0; rank < static_cast<int>(facts.size()); ++rank) {
-    for (const Stream stream : {Stream::out, Stream::err}) {
-      if (!files.keeps(stream, at_index(facts, rank).local_rank)) continue;
-      const std::string path = output::file_path(files, at_index(facts, rank), rank, ranks, stream);
-      all.push_back({stream, normal(path), path});
-    }
-  }
+  add_logs(all, options, plan, std::nullopt);
   return all;
 }
 
 Result<void> check_file_names(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan) {
-  TRY(check_rank_dirs(options, pid_file, plan));
-  TRY(check_renamed(options, pid_file, plan));
+  const std::string logs = renamed_directory(options.output);
+  const std::vector<NamedFile> named = named_files(options, pid_file, plan, {});
+  std::vector<NamedFile> not_in_dirs{{"--keep-logs", logs}};
+  for (const NamedFile& file : named) {
+    const bool is_error_file = file.option == "--error-file";
+    if (!is_log(file.option) && !is_in_rank_dir(file) && !is_error_file) not_in_dirs.push_back(file);
+  }
+  for (const plan::Rank& rank : plan.ranks) {
+    for (const NamedFile& file : not_in_dirs) {
+      if (!rank.dir.empty() && file.path.starts_with(rank.dir + '/')) return fail(removes(file.option, rank.dir));
+    }
+  }
+  // A job must not rename or remove its own files.
+  for (const NamedFile& file : named) {
+    if (is_log(file.option) || is_in_rank_dir(file)) continue;
+    const std::string renamed = renamed_above(file.path, logs, options.output, 0);
+    if (!renamed.empty()) return fail(renames(file.option, renamed));
+  }
+  for (const plan::Rank& rank : plan.ranks) {  // DIR may have rank directories
+    const std::string renamed = renamed_above(rank.dir, logs, options.output, 1);
+    if (!renamed.empty()) return fail(renames("--rank-dir", renamed));
+  }
   std::map<std::string, std::string_view> option_of;
-  for (const auto& [option, path, spelled] : named_files(options, pid_file, plan)) {
+  for (const auto& [option, path, spelled] : named) {
     const auto [other, is_new] = option_of.emplace(path, option);
     if (is_new || (is_log(option) && is_log(other->second))) continue;
     return fail(conflict(other->second, option, "both write " + escaped(path), "use different files"));
@@ -240,10 +257,10 @@ static Result<void> check_moved(const std::vector<NamedFile>& files, std::span<c
 Result<void> check_linked_names(const JobOptions& options, const std::string& pid_file,
                                 const std::vector<std::string>& read_files, const plan::Plan& plan,
                                 const sys::Wait& wait) {
-  const std::vector<NamedFile> written = named_files(options, pid_file, plan);
   const bool has_dirs = std::ranges::any_of(plan.ranks, [](const plan::Rank& rank) { return !rank.dir.empty(); });
-  if (written.empty()) return {};
   std::vector<NamedFile> files = all_read_files(options, read_files, plan);
+  const std::vector<NamedFile> written = named_files(options, pid_file, plan, files);
+  if (written.empty()) return {};
   if (files.empty() && std::ranges::all_of(written, is_in_rank_dir)) return {};
   files.insert(files.end(), written.begin(), written.end());
   std::vector<std::string> paths;

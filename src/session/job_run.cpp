@@ -165,7 +165,7 @@ std::unique_ptr<launcher::Launcher> JobRun::launcher() {
 /// Signals and the time limit end a wait for a disk.
 Result<void> JobRun::open_first() {
   const auto limit = options_.policy.timeout;
-  Patience patience(limit ? start_ + *limit : Time::max());
+  Patience& patience = patience_.emplace(limit ? start_ + *limit : Time::max());
   const sys::Wait wait = [&](std::span<pollfd> fds, Time deadline) { return patience.wait(fds, deadline); };
   auto opened = check_linked_names(options_, session_.pid_file(), session_.read_files(), plan_, wait);
   if (opened) opened = open(&wait);
@@ -426,7 +426,7 @@ std::vector<report::RankResult> JobRun::results(const job::Outcome& outcome) con
 void JobRun::write_record(job::Outcome& outcome, const std::string& cause, launcher::Launcher* launcher) {
   const Time until = Clock::now() + report::kWriterWait;
   const auto write = [&](report::RecordFile& file, std::string text, Time last) {
-    file.write(std::move(text));
+    file.write(std::move(text), last);
     const Time start = Clock::now();
     const auto step = [&] { return file.step(); };
     launcher ? launcher->await(step, last - start) : await(step, last);

@@ -25,6 +25,7 @@
 #include "report/summary.h"
 #include "session/error_files.h"
 #include "session/host_session.h"
+#include "session/patience.h"
 #include "sys/inherited.h"
 
 namespace dlaunch::session {
@@ -86,6 +87,7 @@ class JobRun final : public Listener {
   Time round_start_ = start_;
   std::optional<Time> start_at_;            // of the current round's ranks
   std::map<int, std::string> error_texts_;  // of the current round's failed ranks
+  std::optional<Patience> patience_;        // after a signal, until the files are released: the message follows
   link::Signals signals_;
   report::RecordFile record_;
   report::RecordFile junit_;

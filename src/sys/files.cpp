@@ -42,6 +42,11 @@ std::optional<std::string> read_regular_file(const std::string& path, std::size_
   return read_file(file, limit);
 }
 
+bool is_fifo(const std::string& path) {
+  struct stat facts{};
+  return ::stat(path.c_str(), &facts) == 0 && S_ISFIFO(facts.st_mode);
+}
+
 namespace {
 
 constexpr mode_t kDirectoryMode = 0750;

@@ -28,6 +28,11 @@ std::optional<std::string> read_regular_file(const std::string& path, std::size_
 /// machine has other formats of programs (binfmt_misc).
 bool is_mere_text(std::string_view start);
 
+bool is_fifo(const std::string& path);
+/// The reason and the hint after ENXIO, if is_fifo().
+inline constexpr const char* kNoReader = "no program reads the FIFO";
+inline constexpr const char* kStartReader = "start the reader first";
+
 struct Created {
   bool file = false;
   std::vector<std::string> directories = {};

@@ -40,7 +40,7 @@ bool is_protected(const struct statx& its) {
 }  // namespace
 
 int TreeWalk::run() {
-  if (!enter("", "")) return errno;
+  if (!enter("")) return errno;
   bool in_place = true;
   while (in_place && !found_) {
     if (!levels_.back().directories.empty()) {
@@ -76,27 +76,28 @@ bool TreeWalk::holds_kept(const std::string& prefix) const {
   return std::ranges::any_of(kept_, [&](const std::string& path) { return path.starts_with(prefix); });
 }
 
-std::string TreeWalk::path_of(const Level& level) { return level.prefix.substr(0, level.prefix.rfind('/')); }
+std::string TreeWalk::path_of(const Level& level) const {
+  return prefix_.substr(0, std::max<size_t>(level.prefix, 1) - 1);
+}
 
 /// Removes or examines the files of at_ and notes its directories.
-bool TreeWalk::enter(const std::string& name, std::string prefix) {
+bool TreeWalk::enter(const std::string& name) {
   const auto facts = at_.facts();
   if (!facts) return false;
-  Level level{*facts, name, std::move(prefix), {}, {}};
+  Level level{*facts, name, prefix_.size(), {}, {}};
   if (examines_) examine(level);
   if (removes_) {
     at_.add_mode(S_IRWXU);
-  } else if ((facts->st_mode & kReadable) != kReadable && !find_lock_of_job(level.prefix)) {
+  } else if ((facts->st_mode & kReadable) != kReadable && !find_lock_of_job()) {
     level.closed = at_.add_mode(kReadable);
   }
   const int error = at_.for_each_entry([&](const dirent& entry) {
-    const std::string path = level.prefix + entry.d_name;
-    if (is_kept(path)) return true;
-    const int failed = entry.d_type == DT_DIR ? EISDIR : take_file(entry, path);
+    if (!kept_.empty() && is_kept(prefix_ + entry.d_name)) return true;
+    const int failed = entry.d_type == DT_DIR ? EISDIR : take_file(entry);
     if (failed == EISDIR) {
       level.directories.emplace_back(entry.d_name);
     } else if (failed != 0 && failed != ENOENT) {
-      note(level.stays, {failed, path});
+      note(level.stays, {failed, prefix_ + entry.d_name});
     }
     return !found_;
   });
@@ -107,9 +108,9 @@ bool TreeWalk::enter(const std::string& name, std::string prefix) {
 }
 
 /// Does not change the mode of a running job's directory: the disk may hang before the mode is restored.
-bool TreeWalk::find_lock_of_job(const std::string& prefix) {
+bool TreeWalk::find_lock_of_job() {
   for (const std::string& name : locked_by_jobs(at_.fd())) {
-    const std::string path = prefix + name;
+    const std::string path = prefix_ + name;
     if (!is_kept(path) && !holds_kept(path + '/')) note_found(path);
   }
   return found_.has_value();
@@ -121,24 +122,24 @@ void TreeWalk::examine(const Level& level) {
 }
 
 /// `file` may be empty.
-void TreeWalk::examine_file(const Fd& file, const dirent& entry, const std::string& path) {
+void TreeWalk::examine_file(const Fd& file, const dirent& entry) {
   const auto its = file ? attributes_of(file.get()) : attributes_of(at_.fd(), entry.d_name);
   if (!its) return;
-  if ((its->stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) note_found(path, EBUSY);
-  if (is_protected(*its)) note_found(path, EPERM);
+  if ((its->stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) note_found(prefix_ + entry.d_name, EBUSY);
+  if (is_protected(*its)) note_found(prefix_ + entry.d_name, EPERM);
 }
 
 /// EISDIR: the entry is a directory.
-int TreeWalk::take_file(const dirent& entry, const std::string& path) {
+int TreeWalk::take_file(const dirent& entry) {
   if (removes_) return at_.remove_file(entry.d_name);
   const auto facts = entry.d_type == DT_REG ? std::nullopt : at_.facts_of(entry.d_name);
   if (facts && S_ISDIR(facts->st_mode)) return EISDIR;
   const bool regular = entry.d_type == DT_REG || (facts && S_ISREG(facts->st_mode));
   const Fd file = regular ? at_.open_file(entry.d_name, O_RDONLY | O_NONBLOCK) : Fd();
-  if (examines_) examine_file(file, entry, path);
+  if (examines_) examine_file(file, entry);
   if (!regular) return 0;
   const auto unread = file ? std::nullopt : at_.facts_of(entry.d_name);
-  if (file ? is_locked(file) : unread && is_locked(*unread)) note_found(path);
+  if (file ? is_locked(file) : unread && is_locked(*unread)) note_found(prefix_ + entry.d_name);
   return 0;
 }
 
@@ -149,17 +150,19 @@ void TreeWalk::descend() {
   HeldDirectory below = at_.open_below(name);
   if (!below) {  // exchanged since it was listed
     const int failed = errno == ENOENT || !removes_ ? 0 : at_.remove_file(name);
-    if (failed != 0 && failed != ENOENT) note(stays_, {failed, level.prefix + name});
+    if (failed != 0 && failed != ENOENT) note(stays_, {failed, prefix_ + name});
     return;
   }
-  std::string prefix = level.prefix + name + '/';
   const auto its = removes_ || examines_ ? attributes_of(below.fd()) : std::nullopt;
   if (its && is_mount(*its, level.facts)) {  // does not enter: its disk may not respond
-    return examines_ ? note_found(level.prefix + name, EBUSY) : note(stays_, {EBUSY, level.prefix + name});
+    return examines_ ? note_found(prefix_ + name, EBUSY) : note(stays_, {EBUSY, prefix_ + name});
   }
-  if (!removes_ && !holds_kept(prefix) && below.is_locked()) note_found(level.prefix + name);
+  prefix_ += name + '/';
+  if (!removes_ && !holds_kept(prefix_) && below.is_locked()) note_found(prefix_.substr(0, prefix_.size() - 1));
   HeldDirectory above = std::exchange(at_, std::move(below));
-  if (!enter(name, std::move(prefix))) at_ = std::move(above);
+  if (enter(name)) return;
+  at_ = std::move(above);
+  prefix_.resize(levels_.back().prefix);
 }
 
 bool TreeWalk::ascend() {
@@ -172,12 +175,12 @@ bool TreeWalk::ascend() {
     note_stays(left, facts ? ESTALE : errno);
     return false;
   }
-  if (!removes_ || holds_kept(left.prefix)) {
+  if (!removes_ || holds_kept(prefix_)) {
     note(stays_, left.stays);
-    return true;
+  } else if (const int failed = at_.remove_empty(left.name); failed != 0 && failed != ENOENT) {
+    note_stays(left, failed);
   }
-  const int failed = at_.remove_empty(left.name);
-  if (failed != 0 && failed != ENOENT) note_stays(left, failed);
+  prefix_.resize(levels_.back().prefix);
   return true;
 }
 

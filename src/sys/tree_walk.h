@@ -38,29 +38,30 @@ class TreeWalk {
   struct Level {
     struct stat facts;
     std::string name;
-    std::string prefix;                    // of names in kept_: empty or "a/b/"
+    size_t prefix;                         // size of prefix_ at this level
     std::vector<std::string> directories;  // not yet removed
     Entry stays;
     std::optional<mode_t> closed = {};  // the mode to restore
   };
 
   static void note(Entry& stays, Entry entry);
-  static std::string path_of(const Level& level);
+  std::string path_of(const Level& level) const;
   void note_stays(const Level& left, int error);
   void note_found(std::string path, int error = 0);
   bool is_kept(const std::string& path) const;
   bool holds_kept(const std::string& prefix) const;
-  bool enter(const std::string& name, std::string prefix);
-  bool find_lock_of_job(const std::string& prefix);
+  bool enter(const std::string& name);
+  bool find_lock_of_job();
   void examine(const Level& level);
-  void examine_file(const Fd& file, const dirent& entry, const std::string& path);
-  int take_file(const dirent& entry, const std::string& path);
+  void examine_file(const Fd& file, const dirent& entry);
+  int take_file(const dirent& entry);
   void descend();
   bool ascend();
 
   const bool removes_;
   const bool examines_;  // also attributes and mounts
   HeldDirectory at_;
+  std::string prefix_;  // of names in at_: empty or "a/b/"; one for all levels, because a tree may be deep
   const std::vector<std::string>& kept_;
   std::vector<Level> levels_;
   std::optional<HeldDirectory::Obstacle> found_;

@@ -136,6 +136,7 @@ else
   [ -n "$u" ] || u=$(eval "echo ~$(id -un 2>/dev/null)" 2>/dev/null)
   case $u in /*) ;; *) u= ;; esac
   [ -z "$u" ] || { real "$u" && home=$r; }
+  [ "$home" != / ] || u=
   b=
   { [ "${home:-/}" != / ] && [ -w "$home" ]; } || b=${TMPDIR:-/tmp}/dlaunch-$(id -u)
   [ ! -L "$b" ] || b=

@@ -209,6 +209,15 @@ class Frozen(Stuck):
         self.assertLess(took, 9)
         self.assert_told_once(result, self.disk / "logs/1/rank.")
 
+    def test_second_ctrl_c_before_the_ranks_keeps_the_message(self):
+        self.freeze()
+        job = self.start("-n", 1, "--stdout-file", self.disk / "o", "true", stderr=subprocess.PIPE)
+        for wait in (1.5, 0.3):
+            time.sleep(wait)
+            job.send_signal(signal.SIGINT)
+        self.assertIn(f"create {self.disk}/o".encode(), job.communicate(timeout=support.TIMEOUT)[1])
+        self.thaw()
+
     def to_disk(self, *args, stderr=subprocess.PIPE):
         """A job whose stdout is a file on the disk."""
         with open(self.disk / "out", "wb") as out:

@@ -207,6 +207,39 @@ class Results(Case):
             self.assertIn(cause, error.get("message"))
             self.assertRegex(result.stderr.decode(), "(?m)^::error title=dlaunch::.*" + cause)
 
+    def test_file_that_becomes_a_fifo_ends_the_writer(self):
+        for option in ("--report", "--junit"):
+            result = self.run_dlaunch("-n", 1, option, self.dir / "r", *sh("sleep 0.5; rm -f r; mkfifo r"))
+            self.assert_exit(result, 1)
+            self.assertIn(b"no program reads the FIFO", result.stderr)
+            self.assert_nothing_left()
+            os.remove(self.dir / "r")
+
+    def test_junit_file_of_a_running_job_is_no_log_file(self):
+        job = self.start("-n", 1, "--junit", "x", *sh(f": >up; {until_there('go')}"))
+        self.assertTrue(wait_until((self.dir / "up").exists))
+        self.assert_exit(self.run_dlaunch("-n", 1, "--stdout-file", "x", "echo", "hi"), 2)
+        (self.dir / "go").touch()
+        self.assertEqual(job.wait(support.TIMEOUT), 0)
+
+    def test_files_of_later_rounds_conflict(self):
+        (self.dir / "x.round.1").write_text("localhost")
+        for option in (["--report", "x.round.1"], ["--junit", "x.round.1"], ["--hostfile", "x.round.1"]):
+            result = self.run_dlaunch("-n", 1, "--restarts", 1, *option, "--stdout-file", "x", "false")
+            self.assert_exit(result, 2)
+            self.assertIn(b"x.round.1", result.stderr)
+
+    def test_limit_of_file_sizes_gives_a_message(self):
+        with open(self.dir / "err", "wb") as err:
+            result = subprocess.run(["sh", "-c", 'ulimit -f 0; trap "" XFSZ; exec env --default-signal=XFSZ "$@"', "sh", support.DLAUNCH, "-n", "1", "no-such"],
+                                    stderr=err, timeout=support.TIMEOUT)
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(self.assert_succeeds("-n", 1, "grep", "SigIgn", "/proc/self/status"), rb"SigIgn:\s0+\n")
+
+    def test_no_stacks_next_to_a_device(self):
+        self.assert_exit(self.run_dlaunch("-n", 1, "--timeout", 1, "--stdout-file", "/dev/null", "sleep", 60), 124)
+        self.assertEqual([name for name in os.listdir("/dev") if name.startswith("stacks.")], [])
+
     def test_junit_file_is_no_log_file(self):
         result = self.run_dlaunch("-n", 1, "--junit", "x", "--stdout-file", "x", "echo", "hi")
         self.assert_exit(result, 2)

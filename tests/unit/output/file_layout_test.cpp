@@ -78,6 +78,9 @@ TEST(FileLayout, JobsWithACommonDirectoryHaveTheirOwnOtherFiles) {
   EXPECT_EQ(stacks_base(of_job(to("/d")), kFacts), "/d/1/stacks.") << "a job locks the directory";
   EXPECT_EQ(stacks_base(of_job(to("/d/{rank}.log")), kFacts), "/d/stacks.5a.");
   EXPECT_EQ(stacks_base(of_job({.target = "/d/out", .by_stream = true}), kFacts), "/d/stacks.5a.");
+  const FileSettings both{.target = "/dev/null", .by_stream = true, .err_target = "/d/err"};
+  EXPECT_EQ(stacks_base(of_job(both), kFacts), "/d/stacks.5a.");
+  EXPECT_EQ(stacks_base(of_job({.target = "/dev/null", .by_stream = true}), kFacts), "");
   RankFacts later = kFacts;
   later.round = 1;
   EXPECT_EQ(stacks_base(of_job(to("/d/{rank}.log")), later), "/d/round.1.stacks.5a.");

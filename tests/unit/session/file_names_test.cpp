@@ -50,6 +50,20 @@ TEST_F(FileNames, RejectsTwoOptionsWithTheSameFile) {
   EXPECT_THAT(error("/w/1/rank.1/stderr"), HasSubstr("--report-pid conflicts with --output-filename"));
 }
 
+TEST_F(FileNames, RejectsAFileOfALaterRound) {
+  plan.restarts = 12;
+  options.junit_file = "/w/o.round.12";
+  log("/w/o");
+  EXPECT_THAT(error(), HasSubstr("--junit conflicts with --stdout-file: both write /w/o.round.12"));
+  log("/w/o.{round}");
+  options.junit_file = "/w/o.3";
+  EXPECT_THAT(error(), HasSubstr("both write /w/o.3"));
+  options.output.files = output::FileSettings{.target = "/w"};
+  EXPECT_THAT(error("/w/1/round.2/rank.0/stdout"), HasSubstr("--report-pid conflicts with --output-filename"));
+  plan.restarts = 1;
+  EXPECT_EQ(error("/w/1/round.2/rank.0/stdout"), "");
+}
+
 TEST_F(FileNames, RejectsAnErrorFileThatIsALog) {
   options.error_file = "/w/{rank}.e";
   for (plan::Rank& rank : plan.ranks)
