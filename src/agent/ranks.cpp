@@ -8,7 +8,6 @@
 #include <asio/post.hpp>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <set>
 
 #include "agent/reaper.h"
