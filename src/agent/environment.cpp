@@ -3,7 +3,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "base/environment.h"
 #include "place/variables.h"
@@ -28,15 +27,13 @@ constexpr const char* kErrorDirectory = "errors";
 
 }  // namespace
 
-int save_environment(const sys::HeldDirectory& directory, const std::vector<std::string>& shared,
-                     const std::vector<std::string>& own) {
-  std::string text;
-  for (const auto* entries : {&shared, &own}) {
-    for (const std::string& entry : *entries) text.append(entry).append("\n");
-  }
-  directory.remove_file(kEnvironmentFile);
+bool save_environment(const sys::HeldDirectory& directory, char* const* entries) {
+  directory.remove_file(kEnvironmentFile);  // a short name: std::string allocates no memory
   const sys::Fd file = directory.open_file(kEnvironmentFile, O_WRONLY | O_CREAT | O_EXCL, kEnvironmentMode);
-  return file && sys::write_all(file.get(), text) ? 0 : errno;
+  for (; file && *entries; ++entries) {
+    if (!sys::write_all(file.get(), *entries) || !sys::write_all(file.get(), "\n")) return false;
+  }
+  return static_cast<bool>(file);
 }
 
 bool has_name_of(const std::vector<std::string>& env, const std::string& other) {

@@ -15,9 +15,8 @@ namespace dlaunch::agent {
 using wire::kEnvironmentFile;
 
 /// Writes kEnvironmentFile in the format of env(1), readable only by its owner, because the environment may contain
-/// secrets. Returns 0 or errno.
-int save_environment(const sys::HeldDirectory& directory, const std::vector<std::string>& shared,
-                     const std::vector<std::string>& own);
+/// secrets. On failure errno is set. Safe after a fork.
+bool save_environment(const sys::HeldDirectory& directory, char* const* entries);
 
 bool has_name_of(const std::vector<std::string>& env, const std::string& other);
 void add_unless_there(std::vector<std::string>& env, const std::string& added);
@@ -48,9 +47,7 @@ class ErrorFiles {
  public:
   explicit ErrorFiles(JobDirectory& files) : files_(files) {}
 
-  /// From now on ranks have an error file.
-  void offer() { offered_ = true; }
-
+  void offer() { offered_ = true; }  ///< from now on ranks have an error file
   /// Adds the variable to `own`, unless `own` or `shared` has the variable, or the file cannot be created. Returns the
   /// file's path, or an empty text.
   std::string add_to(std::vector<std::string>& own, const std::vector<std::string>& shared, std::uint32_t rank);

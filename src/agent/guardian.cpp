@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <asio/io_context.hpp>
 #include <cerrno>
 #include <chrono>

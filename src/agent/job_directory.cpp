@@ -1,24 +1,27 @@
 #include "agent/job_directory.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <cstring>
+#include <functional>
 #include <optional>
 
 #include "base/environment.h"
+#include "base/time.h"
 #include "sys/fd.h"
 #include "sys/io.h"
 #include "sys/randomness.h"
 
 namespace dlaunch::agent {
 namespace {
-
-constexpr int kTries = 8;
-constexpr int kRemovals = 3;  // a temporary failure, such as too few descriptors, may be over after a moment
 
 std::string temporary() {
   auto directory = variable(own_environment(), "TMPDIR");
@@ -33,26 +36,41 @@ std::string fresh_name(const std::string& path, const std::string& job_id) {
   return path + '/' + kDirectoryPrefix + job_id + '-' + sys::random_hex(8);
 }
 
+/// A child performs the work, and returns 0 or an errno: the disk may hang. ETIMEDOUT if it does not respond in time:
+/// the wait is shorter than the time after which a host without heartbeats is lost.
+int in_child(const std::function<int()>& work) {
+  constexpr std::chrono::seconds kPatience{3};
+  const pid_t pid = ::fork();
+  if (pid < 0) return errno;
+  if (pid == 0) {
+    ::prctl(PR_SET_NAME, "dlaunch-tmpdir");
+    ::_exit(work());
+  }
+  int status = 0;
+  for (const Time until = Clock::now() + kPatience; ::waitpid(pid, &status, WNOHANG) != pid; ::poll(nullptr, 0, 1)) {
+    if (Clock::now() >= until) return ETIMEDOUT;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+}
+
 /// Returns 0 or an errno.
 int write_file(const sys::HeldDirectory& directory, const std::string& name, std::string_view bytes) {
   const sys::Fd file = directory.open_file(name, O_WRONLY | O_CREAT | O_TRUNC, S_IRUSR | S_IWUSR);
   return file && sys::write_all(file.get(), bytes) ? 0 : errno;
 }
 
-/// Returns 0 or an errno; another user's directory stays.
+/// In a child. Returns 0 or an errno; another user's directory stays.
 template <class IsOwn>
 int remove_tree(const std::string& path, IsOwn is_own) {
-  int error = 0;
-  for (int tries = 0; tries < kRemovals; ++tries) {
+  return in_child([&] {
     const sys::HeldPlace place = sys::HeldPlace::of(path);
-    error = place ? place.directory.remove_directory(place.name, is_own) : errno;
-    if (error == 0 || error == ENOENT) return 0;
-  }
-  return error;
+    const int error = place ? place.directory.remove_directory(place.name, is_own) : errno;
+    return error == ENOENT ? 0 : error;
+  });
 }
 
 std::string not_removed(const std::string& path, int error) {
-  return "cannot remove " + path + ": " + std::strerror(error);
+  return "cannot remove " + path + ": " + (error == ETIMEDOUT ? "the disk does not respond" : std::strerror(error));
 }
 
 bool is_own(const struct stat& directory) { return directory.st_uid == ::geteuid(); }
@@ -64,19 +82,16 @@ struct JobDirectory::Made {
   char path[PATH_MAX];  // "": there is no directory
   struct stat facts;
 
-  /// Returns the open directory. On failure errno is set, and nothing is left.
+  /// Returns the open directory. On failure errno is set.
   sys::HeldDirectory make(const std::string& new_path) {
     if (new_path.size() >= sizeof path) errno = ENAMETOOLONG;
     const sys::HeldPlace place = new_path.size() < sizeof path ? sys::HeldPlace::of(new_path) : sys::HeldPlace();
-    if (!place || ::mkdirat(place.directory.fd(), place.name.c_str(), S_IRWXU) != 0) return {};
+    if (!place) return {};
+    errno = in_child([&] { return ::mkdirat(place.directory.fd(), place.name.c_str(), S_IRWXU) == 0 ? 0 : errno; });
+    if (errno != 0) return {};
     sys::HeldDirectory made = place.directory.open_below(place.name);
     const auto its = made ? made.facts() : std::nullopt;
-    if (!its) {
-      const int error = errno;
-      place.directory.remove_empty(place.name);
-      errno = error;
-      return {};
-    }
+    if (!its) return {};
     facts = *its;
     std::memcpy(path, new_path.c_str(), new_path.size() + 1);
     return made;
@@ -99,22 +114,25 @@ JobDirectory::JobDirectory() : made_(sys::SharedObject<Both>::make()) {
 JobDirectory::~JobDirectory() = default;
 
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::made() {
-  for (int tries = 0; made_->files.path[0] == '\0'; ++tries) {
-    const std::string path = fresh_name(temporary(), job_id_);
-    directory_ = made_->files.make(path);
-    if (!directory_ && (errno != EEXIST || tries == kTries)) {
-      return tl::unexpected(Failure{errno, "cannot create " + path});
-    }
-  }
-  return std::string(made_->files.path);
+  if (failed_) return tl::unexpected(*failed_);
+  if (made_->files.path[0] != '\0') return std::string(made_->files.path);
+  const std::string path = fresh_name(temporary(), job_id_);
+  directory_ = made_->files.make(path);
+  if (directory_) return path;
+  failed_ = {errno, "cannot create " + path};
+  return tl::unexpected(*failed_);
 }
 
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::make(std::string_view name) {
   auto base = made();
   if (!base) return base;
   std::string path = *base + '/' + std::string(name);
-  if (directory_.make_below(std::string(name), S_IRWXU)) return path;
-  return tl::unexpected(Failure{errno, "cannot create " + path});
+  if (below_ == name) return path;
+  const int error = in_child([&] { return directory_.make_below(std::string(name), S_IRWXU) ? 0 : errno; });
+  below_ = name;
+  if (error == 0) return path;
+  failed_ = {error, "cannot create " + path};
+  return tl::unexpected(*failed_);
 }
 
 bool JobDirectory::make_shared_memory(const std::string& path) { return static_cast<bool>(made_->memory.make(path)); }
@@ -126,20 +144,20 @@ tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_
   auto base = made();
   if (!base) return base;
   std::string path = *base + '/' + std::string(name);
-  if (const int error = write_file(directory_, std::string(name), bytes))
+  if (const int error = in_child([&] { return write_file(directory_, std::string(name), bytes); }))
     return tl::unexpected(Failure{error, "cannot write " + path});
   return path;
 }
 
 std::vector<std::string> JobDirectory::remove() {
   std::vector<std::string> left;
+  failed_.reset();
+  below_.clear();
   for (Made* made : {&made_->files, &made_->memory}) {
     if (made->path[0] == '\0') continue;
-    if (const int error = made->remove()) {
-      left.push_back(not_removed(made->path, error));
-    } else {
-      made->path[0] = '\0';
-    }
+    const int error = made->remove();
+    if (error != 0) left.push_back(not_removed(made->path, error));
+    if (error == 0 || error == ETIMEDOUT) made->path[0] = '\0';  // the guardian must not wait for the disk, too
   }
   return left;
 }

@@ -3,9 +3,10 @@
 // fork: guardian and worker share the paths. The agent removes both directories at the end of the job; the guardian
 // removes them again. If both were killed, another agent of the job removes the files: all names start with "dlaunch-"
 // and contain the job's id. Another user who may write to TMPDIR cannot exchange the directory: the worker uses its
-// descriptor, and both remove only the directory with the same device and inode.
+// descriptor, and both remove only the directory with the same device and inode. A child process changes the disk.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -54,6 +55,8 @@ class JobDirectory {
 
   std::string job_id_;
   sys::HeldDirectory directory_;
+  std::string below_;              // the subdirectory
+  std::optional<Failure> failed_;  // until remove(): a disk that does not respond is not asked again
   struct Both;
   sys::SharedObject<Both> made_;  // shared with the other process
 };

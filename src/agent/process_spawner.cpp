@@ -13,6 +13,7 @@
 #include <csignal>
 #include <utility>
 
+#include "agent/environment.h"
 #include "base/text.h"
 #include "plan/mpi.h"
 #include "sys/files.h"
@@ -70,10 +71,14 @@ void write_number(char* text, unsigned number) {
 [[noreturn]] void become(const Launch& launch, pid_t parent, bool no_handlers, SpawnFailure& failure) {
   SpawnStep step = SpawnStep::session;
   if (prepare(launch, parent, step)) {
-    step = SpawnStep::exec;
     if (launch.own_pid) write_number(launch.own_pid, static_cast<unsigned>(::getpid()));
-    reset_signals(no_handlers);
-    ::execve(launch.path, launch.argv, launch.envp);
+    step = SpawnStep::environment;
+    if (launch.saved_in) ::prctl(PR_SET_NAME, "dlaunch-env.log");  // the name in messages if the disk hangs
+    if (!launch.saved_in || save_environment(*launch.saved_in, launch.envp)) {
+      step = SpawnStep::exec;
+      reset_signals(no_handlers);
+      ::execve(launch.path, launch.argv, launch.envp);
+    }
   }
   failure = {step, errno};
   ::_exit(kExecFailed);
@@ -125,6 +130,9 @@ ProcessSpawner::Child ProcessSpawner::spawn(const Launch& launch) {
   const pid_t pid = clone_child(launch, no_handlers);
   if (pid == 0) become(launch, parent, no_handlers, *slot);
   const int error = errno;
+  if (pid > 0 && launch.saved_in && !launch.affinity.empty()) {  // now, because the caller reads it back
+    ::syscall(SYS_sched_setaffinity, pid, launch.affinity.size_bytes(), launch.affinity.data());
+  }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return {pid, pid < 0 ? error : 0, slot};
 }

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "sys/fd.h"
+#include "sys/held_directory.h"
 #include "sys/shared_object.h"
 
 namespace dlaunch::agent {
 
-enum class SpawnStep : int { fork, session, mpi, terminal, limits, affinity, directory, exec };
+enum class SpawnStep : int { fork, session, mpi, terminal, limits, affinity, directory, environment, exec };
 
 struct SpawnFailure {
   SpawnStep step = SpawnStep::fork;
@@ -41,7 +41,8 @@ struct Launch {
   std::span<const unsigned long> affinity;  ///< a CPU mask as sched_setaffinity(2) takes it; empty: inherited
   rlimit open_files{};
   char* own_pid = nullptr;  ///< in `envp`: the child writes its process id here, up to kPidDigits and a NUL
-  bool wait = false;        ///< return only after the child's exec or end, so that its affinity can be read back
+  const sys::HeldDirectory* saved_in = nullptr;  ///< the child writes kEnvironmentFile here
+  bool wait = false;  ///< return only after the child's exec or end, so that its affinity can be read back
 };
 
 class ProcessSpawner {

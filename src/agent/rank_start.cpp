@@ -15,6 +15,7 @@
 #include "plan/mpi.h"
 #include "sys/files.h"
 #include "sys/io.h"
+#include "wire/archive.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -45,6 +46,8 @@ std::string text_of(const SpawnFailure& failure, const RankProgram& program) {
       return "cannot bind the rank to its CPUs";
     case SpawnStep::directory:
       return std::string(kCannotEnterWorkingDirectory) + program.directory;
+    case SpawnStep::environment:
+      return "cannot write " + program.directory + '/' + wire::kEnvironmentFile;
     case SpawnStep::exec:
       return failure.error == ENOENT ? missing_interpreter(program.path, program.directory)
                                      : std::string(kCannotExecute) + program.path;
@@ -86,12 +89,7 @@ sys::Fd open_file(const std::string& path) {
   sys::Fd file = sys::create_file(path, O_APPEND);
   struct stat facts{};
   const bool old = file && ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0;
-  if (old && ::ftruncate(file.get(), 0) != 0) {
-    const int error = errno;
-    file.reset();
-    errno = error;
-  }
-  return file;
+  return old && ::ftruncate(file.get(), 0) != 0 ? sys::Fd() : std::move(file);
 }
 
 bool open_output(StreamMode mode, const std::string& path, sys::Fd& child, sys::Fd& ours) {
@@ -163,7 +161,8 @@ void RankStart::complete(int cgroup, const rlimit& open_files, bool wait) {
             .affinity = affinity,
             .open_files = open_files,
             .own_pid = own_pid,
-            .wait = wait};
+            .saved_in = saved_in ? &saved_in : nullptr,
+            .wait = wait && !saved_in};  // the disk may hang
 }
 
 tl::expected<Stdio, Refusal> open_stdio(const wire::Spawn& spawn, wire::WindowSize size) {

@@ -55,6 +55,7 @@ struct RankStart {
   std::uint32_t local_rank = 0;
   RankProgram program;
   int directory = -1;                 ///< of Launch
+  sys::HeldDirectory saved_in = {};   ///< of Launch
   std::vector<std::string> env = {};  ///< the rank's own
   Stdio stdio = {};
   sys::Fd mpi = {};  ///< the rank's end of its PMI connection

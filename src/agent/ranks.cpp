@@ -8,7 +8,6 @@
 #include <asio/post.hpp>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <set>
 
 #include "agent/reaper.h"
@@ -33,9 +32,7 @@ std::string one_line(const Error& error) {
 
 }  // namespace
 
-// A rank of this host, with its streams. Owned by Ranks.
-
-/// A rank, from its spawn to the end of the job. Passive.
+/// A rank of this host with its streams, from its spawn to the end of the job. Passive.
 struct RankProcess {
   pid_t pid = 0;  // 0 after the reap, because the pid may then belong to another process
   RankProgram program;
@@ -128,9 +125,8 @@ void Ranks::start(const wire::Spawn& spawn) {
   if (!stdio) return refuse(spawn.rank, stdio.error());
   start->stdio = *std::move(stdio);
   if (spawn.save_env) {
-    const auto opened = dir == dirs_.end() ? sys::HeldDirectory::open(spawn.dir) : dir->second.directory.copy();
-    const int error = opened ? save_environment(opened, app.asked.env, start->env) : errno;
-    if (error != 0) return refuse(spawn.rank, {error, "cannot write " + spawn.dir + '/' + kEnvironmentFile});
+    start->saved_in = dir == dirs_.end() ? sys::HeldDirectory::open(spawn.dir) : dir->second.directory.copy();
+    if (!start->saved_in) return refuse(spawn.rank, refusal({SpawnStep::environment, errno}, program));
   }
   auto mpi = mpi_.connect(spawn, app.mpi);
   if (!mpi) return refuse(spawn.rank, {mpi.error(), "cannot create the rank's MPI connection"});

@@ -1,6 +1,5 @@
 // The ranks of this host: starts the ranks, forwards their streams under the launcher's credit, and reports their ends.
-// Owned by the Agent; link, loop, children and the MpiService must outlive this
-// object.
+// Owned by the Agent; link, loop, children and the MpiService must outlive this object.
 #pragma once
 
 #include <sys/resource.h>

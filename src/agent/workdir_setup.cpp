@@ -12,7 +12,6 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
-#include <string_view>
 #include <tuple>
 #include <utility>
 

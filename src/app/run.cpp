@@ -8,8 +8,6 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
-#include <functional>
-#include <iterator>
 #include <new>
 #include <optional>
 #include <system_error>

@@ -2,7 +2,6 @@
 
 #include <spdlog/logger.h>
 
-#include <algorithm>
 #include <csignal>
 #include <map>
 #include <utility>

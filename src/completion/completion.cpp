@@ -1,8 +1,6 @@
 #include "completion/completion.h"
 
 #include <algorithm>
-#include <iterator>
-#include <optional>
 #include <set>
 #include <string_view>
 

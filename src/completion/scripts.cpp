@@ -1,8 +1,6 @@
 // `dlaunch completion`: a short script per shell. Each script runs `dlaunch __complete`, and completes files,
 // directories and the program's own words by the means of the shell.
-#include <algorithm>
 #include <array>
-#include <utility>
 
 #include "base/try.h"
 #include "cli/help.h"

@@ -3,7 +3,6 @@
 #include <spdlog/logger.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/text.h"

@@ -11,10 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>

@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <system_error>

@@ -539,6 +539,47 @@ class Frozen(Stuck):
         wait_until(lambda: "restart 1 of 2" in err.read_text(), 2)
         return job, err
 
+    @promise(ENDS, NAMES_FIRST, mode=(BAD_DISK, RESTARTS, STAGING, DEADLINE))
+    def test_env_log_on_a_frozen_disk_is_named(self):
+        up, go = self.dir / "up", self.dir / "go"
+        job = self.begin("--timeout", 3, "--restarts", 1, "--rank-dir", f"{self.disk}/d{{rank}}", "--save-env", "--grace", 1,
+                         "-n", 1, *sh(f": > {up}; {until_there(go)}; exit 3"))
+        self.assertTrue(wait_until(up.exists))
+        self.freeze()
+        go.touch()
+        took, result = self.seconds(job)
+        self.assert_exit(result, 124)
+        self.assertLess(took, 26)
+        self.assertIn(b"(dlaunch-env.log), state D", result.stderr)
+        self.assertNotIn(b"heartbeats", result.stderr)
+        self.thaw()
+        self.assert_nothing_left()
+
+    @promise(ENDS, NAMES_FIRST, mode=(BAD_DISK, FAILURE))
+    def test_temporary_directory_on_a_frozen_disk_is_named(self):
+        up, go = self.dir / "up", self.dir / "go"
+        job = self.begin("--fake-hosts", "2x1", "--restarts", 1, "-n", 2, *sh(f": > {up}; {until_there(go)}; exit 3"),
+                         env={"TMPDIR": str(self.disk)})
+        self.assertTrue(wait_until(up.exists))
+        self.freeze()
+        go.touch()
+        took, result = self.seconds(job)
+        self.assert_exit(result, 3)
+        self.assertLess(took, 9)
+        self.assertRegex(result.stderr.decode(), f"cannot remove {self.disk}/dlaunch-.*: the disk does not respond\n")
+        self.thaw()
+        self.assert_nothing_left()
+
+    @promise(ENDS, mode=(BAD_DISK, START))
+    def test_job_with_a_temporary_directory_on_a_frozen_disk_runs(self):
+        self.freeze()
+        took, result = self.seconds(
+            self.begin("--fake-hosts", "2x1", "--restarts", 1, "-n", 2, "true", env={"TMPDIR": str(self.disk)}))
+        self.assertLess(took, 20)
+        self.assertNotIn(b"heartbeats", result.stderr)
+        self.thaw()
+        self.assert_nothing_left()
+
     @promise(NAMES_FIRST, mode=(BAD_DISK, RESTARTS, KILL))
     def test_killed_writers_before_a_restart_are_reported(self):
         """Also the process that writes stderr."""
