@@ -16,12 +16,15 @@
 
 #include "base/environment.h"
 #include "base/time.h"
+#include "sys/child.h"
 #include "sys/fd.h"
 #include "sys/io.h"
 #include "sys/randomness.h"
 
 namespace dlaunch::agent {
 namespace {
+
+constexpr int kRemovals = 3;  // a temporary failure, such as too few descriptors, may be over after a moment
 
 std::string temporary() {
   auto directory = variable(own_environment(), "TMPDIR");
@@ -46,11 +49,11 @@ int in_child(const std::function<int()>& work) {
     ::prctl(PR_SET_NAME, "dlaunch-tmpdir");
     ::_exit(work());
   }
+  const sys::Fd handle = sys::open_pidfd(pid);
+  pollfd ended{handle.get(), POLLIN, 0};
+  if (handle && sys::poll_until({&ended, 1}, Clock::now() + kPatience) == 0) return ETIMEDOUT;
   int status = 0;
-  for (const Time until = Clock::now() + kPatience; ::waitpid(pid, &status, WNOHANG) != pid; ::poll(nullptr, 0, 1)) {
-    if (Clock::now() >= until) return ETIMEDOUT;
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+  return ::waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 
 /// Returns 0 or an errno.
@@ -63,9 +66,13 @@ int write_file(const sys::HeldDirectory& directory, const std::string& name, std
 template <class IsOwn>
 int remove_tree(const std::string& path, IsOwn is_own) {
   return in_child([&] {
-    const sys::HeldPlace place = sys::HeldPlace::of(path);
-    const int error = place ? place.directory.remove_directory(place.name, is_own) : errno;
-    return error == ENOENT ? 0 : error;
+    int error = 0;
+    for (int tries = 0; tries < kRemovals; ++tries) {
+      const sys::HeldPlace place = sys::HeldPlace::of(path);
+      error = place ? place.directory.remove_directory(place.name, is_own) : errno;
+      if (error == 0 || error == ENOENT) return 0;
+    }
+    return error;
   });
 }
 

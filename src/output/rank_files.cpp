@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 
 #include "base/index_cast.h"
 #include "base/text.h"
@@ -10,6 +9,7 @@
 #include "output/file_layout.h"
 #include "output/joint_errors.h"
 #include "output/record_channel.h"
+#include "sys/clock.h"
 #include "sys/file_lock.h"
 
 namespace dlaunch::output {
@@ -26,10 +26,8 @@ std::vector<Stream> streams_of(const OutputSettings& settings, const RankFacts& 
 }
 
 Error locked_error(const Disk::Event& event) {
-  return {.where = "",
-          .what = "cannot write " + event.tail,
-          .why = sys::writes_there({static_cast<int>(event.size)}),
-          .hint = "use another path, for example with {job}, or wait for the other job to end"};
+  return {"", "cannot write " + event.tail, sys::writes_there({static_cast<int>(event.size)}),
+          "use another path, for example with {job}, or wait for the other job to end"};
 }
 
 Error write_error(const RankFile& file, int error) {
@@ -397,13 +395,8 @@ bool RankFiles::settled() const {
 std::uint64_t RankFiles::progress() const {
   std::uint64_t progress = disk_->taken() + static_cast<std::uint64_t>(disk_->at()) + disk_->file();
   for (const RankFile* file : polled_) progress -= file->polled->pending();
-  clockid_t clock{};
-  timespec used{};  // a removal of old files is one long command
-  if (disk_->at() == DiskCommand::Kind::rotate && ::clock_getcpuclockid(disk_->pid(), &clock) == 0) {
-    ::clock_gettime(clock, &used);
-    progress += static_cast<std::uint64_t>(used.tv_sec * 1'000'000'000 + used.tv_nsec);
-  }
-  return progress;
+  const bool removes = disk_->at() == DiskCommand::Kind::rotate;  // one long command
+  return progress + (removes ? sys::cpu_ns(disk_->pid()) : 0);
 }
 
 void RankFiles::give_up(Time now) {

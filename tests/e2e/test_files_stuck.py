@@ -51,7 +51,15 @@ class Fifo(Stuck):
         reader = subprocess.Popen(["sh", "-c", f"exec <{self.fifo} >{self.taken}; {script}"])
         self.addCleanup(reader.wait)
         self.addCleanup(reader.kill)
+        self.assertTrue(wait_until(self.has_reader))
         return reader
+
+    def has_reader(self):
+        """dlaunch rejects a FIFO without a reader. The descriptor stays open, else the reader would see the end of the input."""
+        with contextlib.suppress(OSError):
+            self.addCleanup(os.close, os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK))
+            return True
+        return False
 
     def stuck(self, *more):
         """A job whose rank 0 waits for the stopped reader."""
