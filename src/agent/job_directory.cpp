@@ -53,7 +53,10 @@ int in_child(const std::function<int()>& work) {
   pollfd ended{handle.get(), POLLIN, 0};
   if (handle && sys::poll_until({&ended, 1}, Clock::now() + kPatience) == 0) return ETIMEDOUT;
   int status = 0;
-  return ::waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+  while (::waitpid(pid, &status, 0) != pid) {
+    if (errno != EINTR) return errno;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 
 /// Returns 0 or an errno.
@@ -89,7 +92,7 @@ struct JobDirectory::Made {
   char path[PATH_MAX];  // "": there is no directory
   struct stat facts;
 
-  /// Returns the open directory. On failure errno is set.
+  /// Returns the open directory. On failure errno is set, and nothing is left.
   sys::HeldDirectory make(const std::string& new_path) {
     if (new_path.size() >= sizeof path) errno = ENAMETOOLONG;
     const sys::HeldPlace place = new_path.size() < sizeof path ? sys::HeldPlace::of(new_path) : sys::HeldPlace();
@@ -98,7 +101,12 @@ struct JobDirectory::Made {
     if (errno != 0) return {};
     sys::HeldDirectory made = place.directory.open_below(place.name);
     const auto its = made ? made.facts() : std::nullopt;
-    if (!its) return {};
+    if (!its) {
+      const int error = errno;
+      in_child([&] { return place.directory.remove_empty(place.name); });
+      errno = error;
+      return {};
+    }
     facts = *its;
     std::memcpy(path, new_path.c_str(), new_path.size() + 1);
     return made;

@@ -3,7 +3,8 @@
 // - Names below the directory have no slash, and a symbolic link is never followed.
 // - A symbolic link in an opened path is followed if it belongs to this user or root, or if its owner is the only user
 //   who can write to its directory, and this directory was not made by its owner in a directory for several users. A
-//   link in a directory that all users can write to, without the sticky bit, is never followed. Else the error is ELOOP.
+//   link in a directory that all users can write to, without the sticky bit, is never followed. Else the error is
+//   ELOOP.
 // The functions return 0 or an errno, or an empty value with errno set.
 #pragma once
 

@@ -57,9 +57,15 @@ class Fifo(Stuck):
     def has_reader(self):
         """dlaunch rejects a FIFO without a reader. The descriptor stays open, else the reader would see the end of the input."""
         with contextlib.suppress(OSError):
-            self.addCleanup(os.close, os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK))
+            self.held = os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK)
+            self.addCleanup(self.let_go)
             return True
         return False
+
+    def let_go(self):
+        if self.held >= 0:
+            os.close(self.held)
+        self.held = -1
 
     def stuck(self, *more):
         """A job whose rank 0 waits for the stopped reader."""
@@ -133,6 +139,7 @@ class Fifo(Stuck):
     def test_slow_reader_gets_every_byte(self):
         self.reader.kill()
         self.reader.wait()
+        self.let_go()
         taken = []
 
         def read_slowly():

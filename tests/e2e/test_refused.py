@@ -274,7 +274,7 @@ class Names(Case):
         self.assert_exit(self.run_dlaunch(*options, *sh("echo old > old")), 0)
         result = self.run_dlaunch(*options, "--stage", "large", "true")
         self.assert_exit(result, 125)
-        self.assertIn(b"No space left on device; the files of earlier jobs in the rank directories of this host were removed", result.stderr)
+        self.assertIn(b"No space left on device; before, dlaunch removed the files of earlier jobs from the rank directories of this host", result.stderr)
 
 
 class SeveralHosts(HostsCase):
