@@ -302,7 +302,8 @@ class Frozen(Stuck):
         took, result = self.seconds(job)
         self.assert_exit(result, 130)
         self.assertLess(took, 10)
-        self.assertIn(b"cannot write stdout: the disk does not respond, and the end of the output is lost\n", result.stderr)
+        # on a busy machine, the ranks do not fill the pipe to the writing process
+        self.assertIn(b"cannot write stdout: the disk does not respond", result.stderr)
         told = next((line for line in result.stderr.decode().splitlines() if "were not written in time" in line), "")
         for rank in range(2):
             self.assertIn(f"{self.disk}/{rank}.stdout", told, result.stderr)
