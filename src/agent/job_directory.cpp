@@ -131,7 +131,7 @@ JobDirectory::~JobDirectory() = default;
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::made() {
   if (failed_) return tl::unexpected(*failed_);
   if (made_->files.path[0] != '\0') return std::string(made_->files.path);
-  const std::string path = fresh_name(temporary(), job_id_);
+  std::string path = fresh_name(temporary(), job_id_);
   directory_ = made_->files.make(path);
   if (directory_) return path;
   failed_ = {errno, "cannot create " + path};

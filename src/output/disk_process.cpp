@@ -288,7 +288,9 @@ class DiskProcess {
     }
     if (S_ISREG(facts.st_mode) && !is_named) {
       auto holder = sys::lock_file(claimed.fd.get(), appends ? sys::Lock::shared : sys::Lock::exclusive);
-      if (!holder && (holder = lock_claim(path)) && created.file) sys::remove_if_empty(claimed.fd);
+      const auto claim = holder ? std::nullopt : lock_claim(path);
+      if (claim && created.file) sys::remove_if_empty(claimed.fd);
+      if (claim) holder = claim;
       if (holder) {
         refused_ = !emptied_;
         return report_lock(event, *holder, path);
