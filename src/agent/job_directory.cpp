@@ -1,10 +1,7 @@
 #include "agent/job_directory.h"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,9 +12,9 @@
 #include <optional>
 
 #include "base/environment.h"
-#include "base/time.h"
-#include "sys/child.h"
+#include "base/text.h"
 #include "sys/fd.h"
+#include "sys/helper_process.h"
 #include "sys/io.h"
 #include "sys/randomness.h"
 
@@ -39,24 +36,22 @@ std::string fresh_name(const std::string& path, const std::string& job_id) {
   return path + '/' + kDirectoryPrefix + job_id + '-' + sys::random_hex(8);
 }
 
-/// A child performs the work, and returns 0 or an errno: the disk may hang. ETIMEDOUT if it does not respond in time:
-/// the wait is shorter than the time after which a host without heartbeats is lost.
-int in_child(const std::function<int()>& work) {
+/// Performs system calls that change a disk; `work` returns 0 or an errno, and may use the descriptors `kept`.
+using Change = std::function<int(const std::function<int()>& work, std::vector<int> kept)>;
+
+int at_once(const std::function<int()>& work, const std::vector<int>& /*kept*/) { return work(); }
+
+/// Performs the work in a child process, because the disk may not respond. Returns ETIMEDOUT after the patience; the
+/// child is then killed. The patience is shorter than the time after which a host without heartbeats is lost.
+int in_child(const std::function<int()>& work, std::vector<int> kept = {}) {
   constexpr std::chrono::seconds kPatience{3};
-  const pid_t pid = ::fork();
-  if (pid < 0) return errno;
-  if (pid == 0) {
-    ::prctl(PR_SET_NAME, "dlaunch-tmpdir");
-    ::_exit(work());
-  }
-  const sys::Fd handle = sys::open_pidfd(pid);
-  pollfd ended{handle.get(), POLLIN, 0};
-  if (handle && sys::poll_until({&ended, 1}, Clock::now() + kPatience) == 0) return ETIMEDOUT;
-  int status = 0;
-  while (::waitpid(pid, &status, 0) != pid) {
-    if (errno != EINTR) return errno;
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+  auto child = sys::HelperProcess::start(
+      [&](sys::HelperProcess::Ends ends) { sys::write_all(ends.out, std::to_string(work())); },
+      sys::HelperProcess::Inherited::closed, std::move(kept));
+  const auto result = child ? child->read_all(kPatience) : std::nullopt;
+  if (!result) return errno;
+  child->wait(kPatience);
+  return static_cast<int>(parse_int(*result, 0, INT_MAX).value_or(EINTR));  // EINTR: somebody killed the child
 }
 
 /// Returns 0 or an errno.
@@ -92,18 +87,19 @@ struct JobDirectory::Made {
   char path[PATH_MAX];  // "": there is no directory
   struct stat facts;
 
-  /// Returns the open directory. On failure errno is set, and nothing is left.
-  sys::HeldDirectory make(const std::string& new_path) {
+  /// Returns the open directory. On failure errno is set, and nothing is left. `change` performs the system calls that
+  /// change the disk.
+  sys::HeldDirectory make(const std::string& new_path, const Change& change) {
     if (new_path.size() >= sizeof path) errno = ENAMETOOLONG;
     const sys::HeldPlace place = new_path.size() < sizeof path ? sys::HeldPlace::of(new_path) : sys::HeldPlace();
     if (!place) return {};
-    errno = in_child([&] { return ::mkdirat(place.directory.fd(), place.name.c_str(), S_IRWXU) == 0 ? 0 : errno; });
-    if (errno != 0) return {};
+    const auto create = [&] { return ::mkdirat(place.directory.fd(), place.name.c_str(), S_IRWXU) == 0 ? 0 : errno; };
+    if ((errno = change(create, {place.directory.fd()})) != 0) return {};
     sys::HeldDirectory made = place.directory.open_below(place.name);
     const auto its = made ? made.facts() : std::nullopt;
     if (!its) {
       const int error = errno;
-      in_child([&] { return place.directory.remove_empty(place.name); });
+      change([&] { return place.directory.remove_empty(place.name); }, {place.directory.fd()});
       errno = error;
       return {};
     }
@@ -132,7 +128,7 @@ tl::expected<std::string, JobDirectory::Failure> JobDirectory::made() {
   if (failed_) return tl::unexpected(*failed_);
   if (made_->files.path[0] != '\0') return std::string(made_->files.path);
   std::string path = fresh_name(temporary(), job_id_);
-  directory_ = made_->files.make(path);
+  directory_ = made_->files.make(path, in_child);
   if (directory_) return path;
   failed_ = {errno, "cannot create " + path};
   return tl::unexpected(*failed_);
@@ -143,14 +139,17 @@ tl::expected<std::string, JobDirectory::Failure> JobDirectory::make(std::string_
   if (!base) return base;
   std::string path = *base + '/' + std::string(name);
   if (below_ == name) return path;
-  const int error = in_child([&] { return directory_.make_below(std::string(name), S_IRWXU) ? 0 : errno; });
+  const int error =
+      in_child([&] { return directory_.make_below(std::string(name), S_IRWXU) ? 0 : errno; }, {directory_.fd()});
   below_ = name;
   if (error == 0) return path;
   failed_ = {error, "cannot create " + path};
   return tl::unexpected(*failed_);
 }
 
-bool JobDirectory::make_shared_memory(const std::string& path) { return static_cast<bool>(made_->memory.make(path)); }
+bool JobDirectory::make_shared_memory(const std::string& path) {
+  return static_cast<bool>(made_->memory.make(path, at_once));
+}
 
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_view name, std::string_view bytes) {
   if (name.empty() || name.front() == '.' || name.find('/') != std::string_view::npos) {
@@ -159,9 +158,11 @@ tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_
   auto base = made();
   if (!base) return base;
   std::string path = *base + '/' + std::string(name);
-  if (const int error = in_child([&] { return write_file(directory_, std::string(name), bytes); }))
-    return tl::unexpected(Failure{error, "cannot write " + path});
-  return path;
+  const int error = in_child([&] { return write_file(directory_, std::string(name), bytes); }, {directory_.fd()});
+  if (error == 0) return path;
+  const Failure failure{error, "cannot write " + path};
+  if (error == ETIMEDOUT) failed_ = failure;
+  return tl::unexpected(failure);
 }
 
 std::vector<std::string> JobDirectory::remove() {
@@ -188,9 +189,9 @@ std::vector<std::string> JobDirectory::remove_left() const {
       const bool ours = name.starts_with(kDirectoryPrefix) && name.find(job_id_) != std::string::npos;
       const auto facts = ours ? parent.facts_of(name) : std::nullopt;
       if (!facts || !S_ISDIR(facts->st_mode) || !is_own(*facts)) return true;
-      if (const int failed = remove_tree(where + '/' + name, is_own))
-        left.push_back(not_removed(where + '/' + name, failed));
-      return true;
+      const int failed = remove_tree(where + '/' + name, is_own);
+      if (failed != 0) left.push_back(not_removed(where + '/' + name, failed));
+      return failed != ETIMEDOUT;
     });
   }
   return left;

@@ -65,11 +65,12 @@ bool others_write(const struct stat& directory) { return (directory.st_mode & (S
 
 /// The directory `next`, opened in `at`. An own directory in a directory for several users is not planted.
 HeldDirectory entered(const HeldDirectory& at, Fd next) {
-  const auto above = at.facts();
   struct stat facts{};
-  if (!next || !above || ::fstat(next.get(), &facts) != 0) return {};
-  const bool planted = !is_ours(facts) && (at.is_planted() || others_write(*above));
-  return HeldDirectory(std::move(next), planted);
+  if (!next || ::fstat(next.get(), &facts) != 0) return {};
+  if (is_ours(facts)) return HeldDirectory(std::move(next));
+  const auto above = at.facts();
+  if (!above) return {};
+  return HeldDirectory(std::move(next), at.is_planted() || others_write(*above));
 }
 
 /// As entered(), without a walk from "/".

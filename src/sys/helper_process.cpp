@@ -41,39 +41,41 @@ void lead_nowhere() {
   for (int fd = 0; fd <= 2; ++fd) ::dup2(nowhere.get(), fd);
 }
 
-void keep_only(HelperProcess::Ends ends) {
-  const auto [low, high] = std::minmax(ends.in, ends.out);
-  const auto close_between = [](int first, int last) {
-    if (first <= last) ::syscall(SYS_close_range, static_cast<unsigned>(first), static_cast<unsigned>(last), 0u);
-  };
-  close_between(3, low - 1);
-  close_between(low + 1, high - 1);
-  ::syscall(SYS_close_range, static_cast<unsigned>(high + 1), ~0u, 0u);
+/// Closes all descriptors above 2 except for `kept`.
+void keep_only(std::vector<int> kept) {
+  std::ranges::sort(kept);
+  int first = 3;
+  for (const int fd : kept) {
+    if (first < fd) ::syscall(SYS_close_range, static_cast<unsigned>(first), static_cast<unsigned>(fd - 1), 0u);
+    first = std::max(first, fd + 1);
+  }
+  ::syscall(SYS_close_range, static_cast<unsigned>(first), ~0u, 0u);
 }
 
 /// Closes all other descriptors that dlaunch opened.
-void keep_inherited(HelperProcess::Ends ends) {
+void keep_inherited(const std::vector<int>& kept) {
   std::error_code none;
   std::vector<int> open;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", none))
     open.push_back(std::atoi(entry.path().filename().c_str()));
   for (const int fd : open) {
     const int flags = ::fcntl(fd, F_GETFD);
-    if (fd != ends.in && fd != ends.out && flags >= 0 && (flags & FD_CLOEXEC) != 0) ::close(fd);
+    if (std::ranges::find(kept, fd) == kept.end() && flags >= 0 && (flags & FD_CLOEXEC) != 0) ::close(fd);
   }
 }
 
 [[noreturn]] void run_work(const std::function<void(HelperProcess::Ends)>& work, HelperProcess::Ends ends,
-                           HelperProcess::Inherited inherited) {
+                           HelperProcess::Inherited inherited, std::vector<int> kept) {
   ignore_signals();
   ::prctl(PR_SET_NAME, "dlaunch-files");
   int code = 0;
   try {
+    kept.insert(kept.end(), {ends.in, ends.out});
     if (inherited == HelperProcess::Inherited::kept) {
-      keep_inherited(ends);
+      keep_inherited(kept);
     } else {
       lead_nowhere();
-      keep_only(ends);
+      keep_only(std::move(kept));
     }
     work(ends);
   } catch (...) {
@@ -92,7 +94,8 @@ bool HelperProcess::Ends::gave_up() const {
 HelperProcess::HelperProcess(int pid, Fd handle, Fd in, Fd out)
     : pid_(pid), handle_(std::move(handle)), in_(std::move(in)), out_(std::move(out)) {}
 
-std::optional<HelperProcess> HelperProcess::start(const std::function<void(Ends)>& work, Inherited inherited) {
+std::optional<HelperProcess> HelperProcess::start(const std::function<void(Ends)>& work, Inherited inherited,
+                                                  std::vector<int> kept) {
   Pipe to = make_pipe();
   Pipe gate = make_pipe();  // the work begins when the parent has a handle of the process
   int sockets[2];
@@ -108,7 +111,7 @@ std::optional<HelperProcess> HelperProcess::start(const std::function<void(Ends)
     gate.write.reset();
     char begin = 0;
     if (::read(gate.read.get(), &begin, 1) != 1) ::_exit(0);
-    run_work(work, {to.read.get(), theirs.get()}, inherited);
+    run_work(work, {to.read.get(), theirs.get()}, inherited, std::move(kept));
   }
   const int error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

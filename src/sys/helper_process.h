@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sys/fd.h"
 #include "sys/io.h"
@@ -27,12 +28,12 @@ class HelperProcess {
   /// The descriptors that dlaunch inherited: 0 to 2, and those without O_CLOEXEC.
   enum class Inherited { closed, kept };
 
-  /// Forks. The child keeps open only the two descriptors of `Ends`, and inherited descriptors if they are kept: then
-  /// readers of our output also wait for the child. Without them an unconnected socket replaces descriptors 0 to 2,
-  /// because output to /dev/stdout must not vanish. Only KILL and STOP reach the child. It
+  /// Forks. The child keeps open only the two descriptors of `Ends`, those of `kept`, and inherited descriptors if they
+  /// are kept: then readers of our output also wait for the child. Without them an unconnected socket replaces
+  /// descriptors 0 to 2, because output to /dev/stdout must not vanish. Only KILL and STOP reach the child. The child
   /// exits when `work` returns. Returns nullopt with errno set if descriptors, processes or memory run out.
   static std::optional<HelperProcess> start(const std::function<void(Ends)>& work,
-                                            Inherited inherited = Inherited::closed);
+                                            Inherited inherited = Inherited::closed, std::vector<int> kept = {});
   HelperProcess(HelperProcess&&) = default;
   HelperProcess& operator=(HelperProcess&&) = delete;
   /// Kills a running child, without waiting for it.
