@@ -43,7 +43,12 @@ TEST(TorchError, ReadsADeepFileInLittleMemory) {
               ElementsAre("words"));
   rusage after{};
   ASSERT_EQ(::getrusage(RUSAGE_SELF, &after), 0);
-  EXPECT_LE(after.ru_maxrss - before.ru_maxrss, 20'000) << "KiB";
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr long kMost = 60'000;  // KiB; the sanitizer keeps freed memory
+#else
+  constexpr long kMost = 20'000;
+#endif
+  EXPECT_LE(after.ru_maxrss - before.ru_maxrss, kMost);
 }
 
 TEST(TorchError, IsEmptyForOtherFiles) {

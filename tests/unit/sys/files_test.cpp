@@ -44,7 +44,7 @@ TEST_F(Files, CreateFileWorksWhileAnotherProcessRemovesEmptyDirectories) {
   std::thread remover([&] {
     while (!ends) {
       for (const char* const directory : {"/a/b", "/a"}) ::rmdir((directory_ + directory).c_str());
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   });
   int created = 0;
