@@ -1,6 +1,6 @@
-// The plan: every rank with its host, device, environment and directory. The caller of make_plan owns it. Only run()
-// (dlaunch/run.h) changes a plan: run() adds the variables of frameworks and, during the job, spawned ranks and their
-// hosts. make_plan is pure and linear in hosts + ranks.
+// The plan: every rank with its host, device, environment and directory. The caller of make_plan owns it. run()
+// (dlaunch/run.h) has a copy for each round, with the variables of frameworks, spawned ranks and their hosts.
+// make_plan is pure and linear in hosts + ranks.
 #pragma once
 
 #include <cstddef>

@@ -17,8 +17,8 @@ class HostSession;
 }
 
 /// Starts the ranks, forwards their output, stops all of them at the end of the job, and returns after the last process
-/// of the job has ended. The Outcome describes the end of the job; an Error means that no rank was started. run() adds
-/// the ports of frameworks and the spawned ranks to the plan. Therefore, make a new plan before the next run.
+/// of the job has ended. The Outcome describes the end of the job, with the spawned ranks after the ranks of the plan;
+/// an Error means that no rank was started.
 ///
 /// Changes to this process, which run() reverts before it returns:
 /// - Signals: run() handles INT, TERM, HUP, QUIT, USR1, USR2, TSTP, CONT, WINCH and CHLD, except ignored signals, and
@@ -41,12 +41,13 @@ class HostSession;
 ///
 /// Throws std::system_error or std::bad_alloc if this machine lacks a descriptor, a thread or memory, and any exception
 /// of the listener. All links are then closed, and an agent without a link stops its ranks.
-Result<job::Outcome> run(plan::Plan& plan, const JobOptions& options, Listener& listener);
+Result<job::Outcome> run(const plan::Plan& plan, const JobOptions& options, Listener& listener);
 
-/// Queries the hosts for missing slots (plan::needs_slots) before make_plan. For the process, threads and exceptions,
-/// the rules of run() apply. The listener receives the unusable hosts before the Error is returned.
-Result<void> find_slots(plan::Allocation& allocation, const hosts::HostRequest& asked, const JobOptions& options,
-                        Listener& listener);
+/// The allocation with the slots of all hosts: queries the hosts for missing slots (plan::needs_slots) before
+/// make_plan. For the process, threads and exceptions, the rules of run() apply. The listener receives the unusable
+/// hosts before the Error is returned.
+Result<plan::Allocation> find_slots(const plan::Allocation& allocation, const hosts::HostRequest& asked,
+                                    const JobOptions& options, Listener& listener);
 
 /// A unique name for one job (Request::job_id): 16 random hexadecimal digits.
 std::string make_job_id();
@@ -54,8 +55,8 @@ std::string make_job_id();
 /// Makes a new plan of the job without these hosts.
 using PlanWithout = std::function<Result<plan::Plan>(const plan::Plan& plan, const std::vector<int>& hosts)>;
 
-/// run() for the command line, after `session` has queried the hosts. The header of HostSession is not installed.
-/// `plan_without` is for Policy::shrink.
-Result<job::Outcome> run(plan::Plan& plan, session::HostSession& session, PlanWithout plan_without = {});
+/// run() for the command line, after `session` has queried the hosts. The header of HostSession is not installed. The
+/// plan has the ports of frameworks. `plan_without` is for Policy::shrink.
+Result<job::Outcome> run(plan::Plan plan, session::HostSession& session, PlanWithout plan_without = {});
 
 }  // namespace dlaunch

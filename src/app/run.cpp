@@ -164,7 +164,7 @@ Result<End> show_or_run(const cli::Options& options, const plan::Allocation& all
   const auto without = [&](const plan::Plan& plan, const std::vector<int>& lost) {
     return plan_without(options, allocation, plan, lost, session.waiter());
   };
-  const job::Outcome outcome = TRY(dlaunch::run(job.plan, session, without));
+  const job::Outcome outcome = TRY(dlaunch::run(std::move(job.plan), session, without));
   return end_of(outcome);
 }
 

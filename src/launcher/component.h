@@ -19,6 +19,7 @@
 #include "launcher/hosts.h"
 #include "launcher/round_output.h"
 #include "output/output.h"
+#include "plan/spawn_plan.h"
 #include "sys/fd.h"
 #include "wire/message.h"
 
@@ -27,7 +28,8 @@ namespace dlaunch::launcher {
 /// The parts of a round that its components share. All references outlive the components.
 struct Context {
   asio::io_context& io;
-  plan::Plan& plan;                       ///< MPI adds spawned ranks and their hosts
+  const plan::Plan& plan;                 ///< grows at its end
+  plan::RoundPlan& round_plan;            ///< for MPI, which adds spawned ranks and their hosts
   std::vector<output::RankFacts>& facts;  ///< of each rank, and of the sidecar after them
   const JobOptions& options;
   Hosts& hosts;

@@ -17,14 +17,15 @@ namespace dlaunch::launcher {
 Launcher::Launcher(asio::io_context& io, const Parts& parts)
     : io_(io),
       parts_(parts),
-      facts_(rank_facts(parts.plan)),
-      job_(parts.options.policy, hosts_of_ranks(parts.plan), host_names(parts.plan), Clock::now()),
-      output_(io, {parts.plan, facts_, parts.options, parts.output, parts.hosts, job_, parts.log,
+      facts_(rank_facts(parts.plan.now())),
+      job_(parts.options.policy, hosts_of_ranks(parts.plan.now()), host_names(parts.plan.now()), Clock::now()),
+      output_(io, {parts.plan.now(), facts_, parts.options, parts.output, parts.hosts, job_, parts.log,
                    [this](int number) { drained(number); }, [this](const job::Event& event) { happened(event); }}),
       deadline_(io, [this] { time_passed(); }),
       tick_timer_(io),
-      order_(parts.plan),
+      order_(parts.plan.now()),
       context_{io,
+               parts.plan.now(),
                parts.plan,
                facts_,
                parts.options,
@@ -87,19 +88,18 @@ void Launcher::listen() {
                        .report_duplicates = true});
   if (!parts_.hosts.empty()) return;
   std::vector<plan::Host> hosts;
-  for (const plan::PlannedHost& planned : parts_.plan.hosts) hosts.push_back(planned.host);
-  hosts.insert(hosts.end(), parts_.plan.replacements.begin(), parts_.plan.replacements.end());
+  for (const plan::PlannedHost& planned : context_.plan.hosts) hosts.push_back(planned.host);
+  hosts.insert(hosts.end(), context_.plan.replacements.begin(), context_.plan.replacements.end());
   parts_.hosts.open(hosts);
 }
 
 /// The links of Plan::replacements follow the links of the plan's hosts. A job with replacements adds no other hosts.
 bool Launcher::is_spare(int host) const {
-  return !parts_.plan.replacements.empty() && host >= static_cast<int>(parts_.plan.hosts.size());
+  return !context_.plan.replacements.empty() && host >= static_cast<int>(context_.plan.hosts.size());
 }
 
 void Launcher::reached(int host) {
-  if (is_spare(host)) return;
-  if (!files_.reached(host)) return;
+  if (is_spare(host) || !files_.reached(host)) return;
   bool is_ready = true;
   for (const auto& component : components_) is_ready = component->reached(host) && is_ready;
   if (is_ready) ready(host);
@@ -113,12 +113,12 @@ void Launcher::ready(int host) {
 void Launcher::lost(int host, const HostFailure& loss) {
   parts_.hosts.drop(host);
   if (is_spare(host)) {
-    const size_t index = static_cast<size_t>(host) - parts_.plan.hosts.size();
-    return parts_.log.warn("lost spare host {}: {}", parts_.plan.replacements.at(index).name, loss.why);
+    const size_t index = static_cast<size_t>(host) - context_.plan.hosts.size();
+    return parts_.log.warn("lost spare host {}: {}", context_.plan.replacements.at(index).name, loss.why);
   }
   for (const auto& component : components_) component->host_lost(host, loss);
   happened(job::HostLost{host, loss.why, loss.hint, parts_.hosts.gone_by(host)});
-  for (const int rank : parts_.plan.host(host).ranks) output_.abandon(rank);
+  for (const int rank : context_.plan.host(host).ranks) output_.abandon(rank);
   for (const auto& component : components_) component->host_gone(host);
   files_.lost(host);
 }
@@ -139,8 +139,8 @@ void Launcher::on(int host, wire::Started& started, std::deque<sys::Fd>& fds) {
   const int rank = static_cast<int>(started.rank);
   happened(job::RankStarted{rank, static_cast<int>(started.pid), started.time_ns, folded_cpus(started)});
   parts_.output.rank_started(rank, static_cast<int>(started.pid));
-  parts_.log.debug("rank {} started, pid {}", parts_.plan.worlds.name(rank), started.pid);
-  const int all = ranks_at_start(parts_.plan);
+  parts_.log.debug("rank {} started, pid {}", context_.plan.worlds.name(rank), started.pid);
+  const int all = ranks_at_start(context_.plan);
   if (rank < all && ++started_ == all) parts_.listener.all_started(job_.outcome());
 }
 
@@ -158,7 +158,7 @@ void Launcher::on(int host, wire::OutputData& output, std::deque<sys::Fd>&) {
 void Launcher::on(int host, wire::Ended& end, std::deque<sys::Fd>&) {
   const int rank = static_cast<int>(end.rank);
   const ExitStatus status = exit_status(end);
-  parts_.log.debug("rank {} {}", parts_.plan.worlds.name(rank), status.describe());
+  parts_.log.debug("rank {} {}", context_.plan.worlds.name(rank), status.describe());
   output_.ended(rank);
   ended(host, rank, status, end.time_ns, end.after_signal);
 }
@@ -174,7 +174,7 @@ void Launcher::on(int host, wire::HostInfo& programs, std::deque<sys::Fd>&) {
 
 void Launcher::drained(int number) {
   for (const auto& component : components_) component->drained(number);
-  if (number < static_cast<int>(parts_.plan.ranks.size())) happened(job::RankDrained{number});
+  if (number < static_cast<int>(context_.plan.ranks.size())) happened(job::RankDrained{number});
 }
 
 // ---- events and actions of the job ----
@@ -184,7 +184,7 @@ void Launcher::perform(const job::Actions& actions) {
     if (std::holds_alternative<job::PrepareFiles>(action)) files_.prepare();
     if (const auto* start = std::get_if<job::StartRanks>(&action)) start_ranks(start->host);
     if (const auto* start = std::get_if<job::StartWorld>(&action)) {
-      order_.start_requested(start->host, newest_ranks(parts_.plan, start->host));
+      order_.start_requested(start->host, newest_ranks(context_.plan, start->host));
     }
     output_.perform(action);
     for (const auto& component : components_) component->perform(action);
@@ -196,12 +196,12 @@ void Launcher::perform(const job::Actions& actions) {
 void Launcher::start_ranks(int host) {
   parts_.ports.release();
   order_.start_requested(host);
-  const std::uint32_t lease = lease_ms(parts_.plan, parts_.options, parts_.hosts, parts_.round.may_follow, host);
+  const std::uint32_t lease = lease_ms(context_.plan, parts_.options, parts_.hosts, parts_.round.may_follow, host);
   std::vector<wire::Message> shared;
   for (const auto& component : components_) {
     for (wire::Message& frame : component->shared_frames(host)) shared.push_back(std::move(frame));
   }
-  for (wire::Message& frame : start_frames(parts_.plan, host, parts_.options, facts_, std::move(shared))) {
+  for (wire::Message& frame : start_frames(context_.plan, host, parts_.options, facts_, std::move(shared))) {
     if (auto* layout = std::get_if<wire::Layout>(&frame)) layout->lease_ms = lease;
     parts_.hosts.send(host, frame);
   }

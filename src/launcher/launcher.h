@@ -26,6 +26,7 @@
 #include "launcher/waits.h"
 #include "link/signals.h"
 #include "output/output.h"
+#include "plan/spawn_plan.h"
 #include "sys/reserved_ports.h"
 
 namespace dlaunch::launcher {
@@ -33,7 +34,7 @@ namespace dlaunch::launcher {
 class Launcher {
  public:
   struct Parts {
-    plan::Plan& plan;  ///< spawned ranks are added
+    plan::RoundPlan& plan;  ///< spawned ranks are added
     const JobOptions& options;
     output::Output& output;
     Hosts& hosts;               ///< numbered as in the plan; if empty, the plan's hosts are opened

@@ -38,13 +38,13 @@ Result<plan::SpawnPlan> Spawner::planned(const plan::SpawnRequest& request) cons
 }
 
 Result<job::RanksAdded> Spawner::take(plan::SpawnPlan spawned, int asker, std::vector<std::string> pairs) {
-  plan::Plan& plan = context_.plan;
+  const plan::Plan& plan = context_.plan;
   job::RanksAdded added;
   for (const plan::Rank& rank : spawned.ranks) added.host_of_rank.push_back(rank.host);
   const auto facts = rank_facts(plan, spawned);
   TRY(context_.output.add(facts));
   context_.facts.insert(context_.facts.end(), facts.begin(), facts.end());
-  plan::adopt(plan, std::move(spawned));
+  context_.round_plan.add(std::move(spawned));
   mpi_.add_world(std::move(pairs), space_name(plan, plan.worlds.place(asker).world));
   return added;
 }
@@ -64,18 +64,18 @@ bool SpareHosts::wait_for_hosts(const plan::SpawnPlan& spawned, int host, wire::
   for (const plan::Rank& rank : spawned.ranks) {
     if (connecting_.contains(rank.host)) lacks.insert(rank.host);
   }
-  const auto known = static_cast<int>(plan_.hosts.size());
-  plan::add_hosts(plan_, spawned.spare);
+  const auto known = static_cast<int>(context_.plan.hosts.size());
+  context_.round_plan.add_hosts(spawned.spare);
   std::vector<plan::Host> to_open;
-  for (int met = known; met < static_cast<int>(plan_.hosts.size()); ++met) {
-    to_open.push_back(plan_.host(met).host);
-    happened_(job::HostAdded{to_open.back().name});
+  for (int met = known; met < static_cast<int>(context_.plan.hosts.size()); ++met) {
+    to_open.push_back(context_.plan.host(met).host);
+    context_.happened(job::HostAdded{to_open.back().name});
     connecting_.insert(met);
     lacks.insert(met);
   }
   if (lacks.empty()) return false;
   waiting_.push_back({host, std::move(ask), std::move(lacks)});
-  hosts_.open(to_open);  // last, because open() may report a lost host at once
+  context_.hosts.open(to_open);  // last, because open() may report a lost host at once
   return true;
 }
 
@@ -85,7 +85,7 @@ std::vector<SpareHosts::Waiting> SpareHosts::ready(int host) {
 }
 
 std::vector<SpareHosts::Waiting> SpareHosts::lost(int host) {
-  plan_.host(host).unreachable = true;
+  context_.round_plan.give_up(host);
   if (connecting_.erase(host) == 0) return {};
   return take([&](const Waiting& each) { return each.lacks.contains(host); });
 }

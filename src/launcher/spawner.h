@@ -28,8 +28,7 @@ class SpareHosts {
     std::set<int> lacks = {};  ///< hosts that are not ready
   };
 
-  SpareHosts(plan::Plan& plan, Hosts& hosts, std::function<void(const job::Event&)> happened)
-      : plan_(plan), hosts_(hosts), happened_(std::move(happened)) {}
+  explicit SpareHosts(const Context& context) : context_(context) {}
 
   static constexpr size_t kMostWaiting = 64;  ///< spawns at one time; each may have 16 MiB of arguments
 
@@ -46,9 +45,7 @@ class SpareHosts {
  private:
   std::vector<Waiting> take(const std::function<bool(Waiting&)>& wanted);
 
-  plan::Plan& plan_;
-  Hosts& hosts_;
-  const std::function<void(const job::Event&)> happened_;
+  const Context& context_;
   std::set<int> connecting_;  // neither ready nor lost yet
   std::vector<Waiting> waiting_;
 };

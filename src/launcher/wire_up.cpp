@@ -61,7 +61,7 @@ WireUp::WireUp(const Context& context)
       mpi_(context.plan, context.hosts),
       pmix_(context.plan, context.hosts, context.options.pmix_program),
       spawner_(context, mpi_),
-      spare_hosts_(context.plan, context.hosts, context.happened) {}
+      spare_hosts_(context) {}
 
 bool WireUp::on(int host, wire::Message& message, std::deque<sys::Fd>&) {
   return std::visit(

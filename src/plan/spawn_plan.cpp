@@ -221,22 +221,22 @@ Result<SpawnPlan> plan_spawn(const Plan& plan, const SpawnRequest& request, std:
   return spawned;
 }
 
-void add_hosts(Plan& plan, const std::set<size_t>& spare) {
-  for (const size_t index : spare) plan.hosts.push_back({.host = plan.spare[index], .ranks = {}});
-  for (auto last = spare.rbegin(); last != spare.rend(); ++last) {
-    plan.spare.erase(plan.spare.begin() + static_cast<std::ptrdiff_t>(*last));
+int RoundPlan::add(SpawnPlan spawned) {
+  const auto first = static_cast<int>(plan_.ranks.size());
+  for (size_t i = 0; i < spawned.ranks.size(); ++i) {
+    plan_.host(spawned.ranks[i].host).ranks.push_back(first + static_cast<int>(i));
   }
+  plan_.spawned_bytes += size_of(spawned.apps);
+  std::ranges::move(spawned.apps, std::back_inserter(plan_.apps));
+  std::ranges::move(spawned.ranks, std::back_inserter(plan_.ranks));
+  return plan_.worlds.begin(first);
 }
 
-int adopt(Plan& plan, SpawnPlan spawned) {
-  const auto first = static_cast<int>(plan.ranks.size());
-  for (size_t i = 0; i < spawned.ranks.size(); ++i) {
-    plan.host(spawned.ranks[i].host).ranks.push_back(first + static_cast<int>(i));
+void RoundPlan::add_hosts(const std::set<size_t>& spare) {
+  for (const size_t index : spare) plan_.hosts.push_back({.host = plan_.spare[index], .ranks = {}});
+  for (auto last = spare.rbegin(); last != spare.rend(); ++last) {
+    plan_.spare.erase(plan_.spare.begin() + static_cast<std::ptrdiff_t>(*last));
   }
-  plan.spawned_bytes += size_of(spawned.apps);
-  std::ranges::move(spawned.apps, std::back_inserter(plan.apps));
-  std::ranges::move(spawned.ranks, std::back_inserter(plan.ranks));
-  return plan.worlds.begin(first);
 }
 
 }  // namespace dlaunch::plan

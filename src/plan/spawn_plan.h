@@ -10,6 +10,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dlaunch/error.h"
@@ -35,11 +36,11 @@ struct SpawnRequest {
   std::vector<SpawnApp> apps;
 };
 
-/// A world before adopt(). Its ranks have the next ids.
+/// A world before RoundPlan::add(). Its ranks have the next ids.
 struct SpawnPlan {
   std::vector<App> apps;
   std::vector<Rank> ranks;
-  /// indices into Plan::spare: connect to these hosts, then plan again. Empty: ready for adopt()
+  /// indices into Plan::spare: connect to these hosts, then plan again. Empty: ready for RoundPlan::add()
   std::set<size_t> spare = {};
 };
 
@@ -50,10 +51,24 @@ size_t host_count(const Plan& plan);
 /// `running[h]` is the current number of ranks on host h.
 Result<SpawnPlan> plan_spawn(const Plan& plan, const SpawnRequest& request, std::vector<int> running);
 
-/// Appends these spare hosts to the hosts of the plan, in this order.
-void add_hosts(Plan& plan, const std::set<size_t>& spare);
+/// The plan of a round, with the worlds that its ranks spawned. Ranks, programs and hosts are only appended, and keep
+/// their numbers. All parts of the launcher read now(); only the launcher's Spawner and SpareHosts add to it.
+class RoundPlan {
+ public:
+  explicit RoundPlan(Plan plan) : plan_(std::move(plan)) {}
 
-/// Appends the world to the plan. Returns the world's number.
-int adopt(Plan& plan, SpawnPlan spawned);
+  /// Until the end of this object.
+  const Plan& now() const { return plan_; }
+
+  /// Appends the world. Returns the world's number.
+  int add(SpawnPlan spawned);
+  /// Appends these hosts of Plan::spare to the hosts, in this order.
+  void add_hosts(const std::set<size_t>& spare);
+  /// Further worlds do not use the host.
+  void give_up(int host) { plan_.host(host).unreachable = true; }
+
+ private:
+  Plan plan_;
+};
 
 }  // namespace dlaunch::plan

@@ -70,14 +70,14 @@ std::string last_words(const std::vector<std::string>& lines) {
 
 }  // namespace
 
-JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
+JobRun::JobRun(plan::Plan first, HostSession& session, PlanWithout plan_without)
     : start_ns_(sys::wall_ns()),
-      plan_(plan),
       session_(session),
       plan_without_(std::move(plan_without)),
       options_(session.options()),
-      planned_(plan.restarts > 0 ? plan : plan::Plan{}),
-      rounds_(options_.policy, plan.restarts),
+      planned_(first.restarts > 0 ? first : plan::Plan{}),
+      round_plan_(std::move(first)),
+      rounds_(options_.policy, plan().restarts),
       round_start_ns_(start_ns_),
       signals_(session.io()),
       record_(options_.report_file),
@@ -87,9 +87,9 @@ JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
 }
 
 Result<job::Outcome> JobRun::run() {
-  report::log_notes(log(), plan_.notes);
-  for (const std::string& remark : plan_.remarks) log().info(remark);
-  TRY(launcher::check_open_files(plan_, options_));
+  report::log_notes(log(), plan().notes);
+  for (const std::string& remark : plan().remarks) log().info(remark);
+  TRY(launcher::check_open_files(plan(), options_));
   TRY(open_first());
   for (;;) {
     auto round = launcher();
@@ -112,13 +112,11 @@ Result<job::Outcome> JobRun::run() {
     const std::string cause = report::cause_text(round_summary);
     const std::string unswept = report::unswept_text(round_summary);
     const std::int64_t ended_ns = sys::wall_ns();
-    for (const job::Unswept& each : outcome.unswept) unswept_.push_back(plan_.host(each.host).host);
+    for (const job::Unswept& each : outcome.unswept) unswept_.push_back(plan().host(each.host).host);
     round.reset();
     start_at_ = verdict.start_at;
-    plan::Plan ended = plan_;
     if (auto ready = make_ready(outcome, verdict.replaced); !ready) {
       log().error(told);
-      plan_ = std::move(ended);
       if (ready.error().exit_code == kExitRefused) ready.error().exit_code = outcome.exit_code;  // ranks ran
       record_as_last(std::move(outcome), ready.error());
       return tl::unexpected(std::move(ready).error());
@@ -136,8 +134,10 @@ Result<void> JobRun::make_ready(const job::Outcome& outcome, const std::string& 
     if (!outcome.started_at && host.since_round == rounds_.number() - 1) ++host.since_round;
   }
   TRY(replace_lost(outcome, guilty));
-  TRY(plan_round());
-  return open(nullptr);
+  plan::Plan next = TRY(plan_round());
+  TRY(open(next, nullptr));
+  round_plan_ = plan::RoundPlan(std::move(next));
+  return {};
 }
 
 /// Records the ended round as the last one: preparing the next round failed with `error`.
@@ -158,8 +158,8 @@ std::unique_ptr<launcher::Launcher> JobRun::launcher() {
                         .begin_others = [this](const launcher::RoundOutput::Begun& begun) { begin_others(begun); },
                         .others_step = [this] { return error_files_ ? error_files_->step() : ""; }};
   return std::make_unique<launcher::Launcher>(
-      session_.io(), launcher::Launcher::Parts{plan_, options_, *output_, session_.hosts(), session_.ports(), signals_,
-                                               *this, log(), std::move(round), &error_texts_});
+      session_.io(), launcher::Launcher::Parts{round_plan_, options_, *output_, session_.hosts(), session_.ports(),
+                                               signals_, *this, log(), std::move(round), &error_texts_});
 }
 
 /// Signals and the time limit end a wait for a disk.
@@ -167,8 +167,8 @@ Result<void> JobRun::open_first() {
   const auto limit = options_.policy.timeout;
   Patience& patience = patience_.emplace(limit ? start_ + *limit : Time::max());
   const sys::Wait wait = [&](std::span<pollfd> fds, Time deadline) { return patience.wait(fds, deadline); };
-  auto opened = check_linked_names(options_, session_.pid_file(), session_.read_files(), plan_, wait);
-  if (opened) opened = open(&wait);
+  auto opened = check_linked_names(options_, session_.pid_file(), session_.read_files(), plan(), wait);
+  if (opened) opened = open(plan(), &wait);
   if (!opened && patience.is_over()) {
     Error& error = opened.error();
     constexpr std::string_view kCannot = "cannot ";
@@ -192,15 +192,15 @@ Result<void> JobRun::open_first() {
 
 /// `wait`: in the first round, which locks its files before it connects to hosts: a refused job changes nothing. A
 /// later round locks and creates its files on the loop (launcher/start_files.h).
-Result<void> JobRun::open(const sys::Wait* wait) {
+Result<void> JobRun::open(const plan::Plan& plan, const sys::Wait* wait) {
   output::Output::OnLine on_line;
   if (options_.lines) {
     on_line = [this](int id, Stream stream, std::string_view text) { session_.listener().line(id, stream, text); };
   }
   error_files_.reset();  // of the round before
   if (output_) output_->close_files();
-  error_files_ = TRY(LockedErrorFiles::open(plan_));
-  output_ = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
+  error_files_ = TRY(LockedErrorFiles::open(plan));
+  output_ = TRY(output::Output::open(options_.output, launcher::rank_facts(plan), session_.streams(), on_line));
   if (!wait) return {};
   // Early, because the job may run for hours. The record may be in the log directory.
   if (error_files_) TRY(error_files_->lock(*wait));
@@ -212,7 +212,7 @@ Result<void> JobRun::open(const sys::Wait* wait) {
 
 Result<void> JobRun::claim_records(const sys::Wait& wait) {
   if (std::exchange(asked_records_, true)) return {};
-  record_.keep_earlier(plan_.attempt.value_or(0));
+  record_.keep_earlier(plan().attempt.value_or(0));
   TRY(record_.claim(wait));
   TRY(junit_.claim(wait));
   has_records_ = true;
@@ -225,7 +225,7 @@ void JobRun::record_unstarted(const Error& error, const sys::Wait& wait) {
   job::Outcome outcome;
   outcome.cause = job::Cause::output_failed;
   outcome.detail = what_and_why(error);
-  outcome.ranks.resize(plan_.ranks.size());
+  outcome.ranks.resize(plan().ranks.size());
   record_as_last(std::move(outcome), error);
 }
 
@@ -233,7 +233,7 @@ void JobRun::record_unstarted(const Error& error, const sys::Wait& wait) {
 bool JobRun::has_directories_in_logs() const {
   const std::string logs = renamed_directory(options_.output);
   if (logs.empty()) return false;
-  return std::ranges::any_of(plan_.ranks,
+  return std::ranges::any_of(plan().ranks,
                              [&](const plan::Rank& rank) { return (rank.dir + '/').starts_with(logs + '/'); });
 }
 
@@ -262,7 +262,7 @@ std::vector<bool> JobRun::spares(bool or_not_yet) const {
 
 /// The host of the rank that failed first.
 std::string JobRun::failed_on(const job::Outcome& outcome) const {
-  return outcome.first_failure ? plan_.host_of(plan_.rank(*outcome.first_failure)).host.name : "";
+  return outcome.first_failure ? plan().host_of(plan().rank(*outcome.first_failure)).host.name : "";
 }
 
 /// Gives the ranks of each lost host to a spare host, and the ranks of a repeatedly failing host if a spare host fits.
@@ -329,14 +329,14 @@ bool JobRun::replace(const std::string& name) {
 }
 
 /// Plans the next round: the first round's ranks on the same hosts, with new ports.
-Result<void> JobRun::plan_round() {
+Result<plan::Plan> JobRun::plan_round() {
   PlannedJob job = TRY(with_rendezvous(plan::of_round(planned_, rounds_.number()), session_.waiter()));
   session_.ports() = std::move(job.held);
   job.plan.notes = planned_.notes;
-  plan_ = TRY(with_error_files(options_.error_file, std::move(job.plan)));
+  auto next = TRY(with_error_files(options_.error_file, std::move(job.plan)));
   if (begun_) options_.output.keep_logs = 0;
   use_up_time();
-  return {};
+  return next;
 }
 
 /// The next round gets the rest of the time limit.
@@ -368,7 +368,7 @@ job::Outcome JobRun::finish(launcher::Launcher& launcher, job::Outcome outcome, 
 }
 
 void JobRun::all_started(const job::Outcome& outcome) {
-  if (plan_.binding.report) log().error(report::bindings_text(plan_, outcome));
+  if (plan().binding.report) log().error(report::bindings_text(plan(), outcome));
   if (record_.wanted_early()) record_.write_early(record_text(outcome, 0));  // for users who attach a debugger
   session_.listener().all_started(outcome);
 }
@@ -377,15 +377,15 @@ report::Summary JobRun::summary(const job::Outcome& outcome) const {
   const Time at = outcome.cause_at.value_or(Clock::now());
   const bool waits = at < round_start(outcome);  // for a restart
   const Time start = waits || outcome.cause == job::Cause::timeout ? start_ : round_start(outcome);
-  report::Summary summary{plan_, outcome, {}, {}, at - start};
+  report::Summary summary{plan(), outcome, {}, {}, at - start};
   if (outcome.ended_at) summary.ended = *outcome.ended_at - start;
   summary.subcommands = options_.subcommands;
   summary.unswept_before = unswept_;
   summary.shell_there = [&](const plan::Host& host) { return transport::shell_there(options_.exec, host); };
   auto who = outcome.first_failure;
-  if (outcome.cause == job::Cause::sidecar_failed) who = static_cast<int>(plan_.ranks.size());
+  if (outcome.cause == job::Cause::sidecar_failed) who = static_cast<int>(plan().ranks.size());
   // The user has the whole session of a single rank on the screen.
-  const bool is_seen = options_.output.pty && plan_.ranks.size() == 1 && ::isatty(STDIN_FILENO) == 1 &&
+  const bool is_seen = options_.output.pty && plan().ranks.size() == 1 && ::isatty(STDIN_FILENO) == 1 &&
                        ::isatty(session_.streams().fd(Stream::out)) == 1;
   if (who && !is_seen) {
     output::LastLines last = output_->last_lines(*who);
@@ -394,7 +394,7 @@ report::Summary JobRun::summary(const job::Outcome& outcome) const {
     summary.log_path = std::move(last.path);
   }
   auto written =
-      who && outcome.cause == job::Cause::rank_failed ? read_error_file(plan_, *who, error_texts_) : std::nullopt;
+      who && outcome.cause == job::Cause::rank_failed ? read_error_file(plan(), *who, error_texts_) : std::nullopt;
   if (written) {
     summary.last_lines = std::move(written->words);
     summary.error_file = std::move(written->path);
@@ -405,17 +405,17 @@ report::Summary JobRun::summary(const job::Outcome& outcome) const {
 /// `end_ns` is 0 during the job.
 std::string JobRun::record_text(const job::Outcome& outcome, std::int64_t end_ns) const {
   std::vector<report::RankOutput> outputs;
-  for (int rank = 0; rank < static_cast<int>(plan_.ranks.size()); ++rank) {
+  for (int rank = 0; rank < static_cast<int>(plan().ranks.size()); ++rank) {
     outputs.push_back({output_->bytes(rank, Stream::out), output_->bytes(rank, Stream::err),
                        output_->path(rank, Stream::out), output_->path(rank, Stream::err)});
   }
   const std::chrono::duration<double> wall = Clock::now() - start_;
-  return report::job_record_json({plan_, outcome, plan::to_json(plan_), report::version(), report::libraries(),
+  return report::job_record_json({plan(), outcome, plan::to_json(plan()), report::version(), report::libraries(),
                                   start_ns_, end_ns, wall.count(), std::move(outputs), past_});
 }
 
 std::vector<report::RankResult> JobRun::results(const job::Outcome& outcome) const {
-  return report::rank_results(plan_, outcome, [this](int rank, bool failed) {
+  return report::rank_results(plan(), outcome, [this](int rank, bool failed) {
     return (failed ? output_->last_lines(rank) : output_->newest_lines(rank)).lines;
   });
 }

@@ -1,5 +1,5 @@
 // Runs one job, from opening its output to writing its record: all rounds (job/rounds.h) on the same hosts. A temporary
-// in run() (session/run_job.cpp), which ends with the job; plan and session must outlive this object.
+// in run() (session/run_job.cpp), which ends with the job; the session must outlive this object.
 #pragma once
 
 #include <cstdint>
@@ -32,20 +32,23 @@ namespace dlaunch::session {
 
 class JobRun final : public Listener {
  public:
-  /// Updates the plan for each round. `plan_without` implements Policy::shrink; without it, shrinking is disabled.
-  JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without);
+  /// `first`: the plan of the first round. `plan_without` implements Policy::shrink; without it, shrinking is disabled.
+  JobRun(plan::Plan first, HostSession& session, PlanWithout plan_without);
 
   Result<job::Outcome> run();
+
+  /// Of the current round, or of the last one.
+  const plan::Plan& plan() const { return round_plan_.now(); }
 
  private:
   spdlog::logger& log() { return session_.log(); }
   Result<void> open_first();
-  Result<void> open(const sys::Wait* wait);
+  Result<void> open(const plan::Plan& plan, const sys::Wait* wait);
   void use_up_time();
   bool has_directories_in_logs() const;
   void begin_others(const launcher::RoundOutput::Begun& begun);
   void report_overwritten(const output::Output& output);
-  Result<void> plan_round();
+  Result<plan::Plan> plan_round();
   std::unique_ptr<launcher::Launcher> launcher();
   std::vector<bool> spares(bool or_not_yet) const;
   std::string failed_on(const job::Outcome& outcome) const;
@@ -74,11 +77,11 @@ class JobRun final : public Listener {
 
   const std::int64_t start_ns_;
   const Time start_ = Clock::now();
-  plan::Plan& plan_;
   HostSession& session_;
   const PlanWithout plan_without_;
   JobOptions options_;  // of the current round
   plan::Plan planned_;  // the plan of the first round, if others may follow, without lost hosts
+  plan::RoundPlan round_plan_;
   job::Rounds rounds_;
   std::vector<report::RoundRecord> past_;
   std::string moves_;                // lines about the hosts of the next round

@@ -70,35 +70,31 @@ auto with_session(const std::string& job_id, JobOptions options, Listener& liste
 
 std::string make_job_id() { return sys::random_hex(8); }
 
-Result<void> find_slots(plan::Allocation& allocation, const hosts::HostRequest& asked, const JobOptions& options,
-                        Listener& listener) {
-  const auto found = with_session(make_job_id(), options, listener, [&](session::HostSession& session) {
+Result<plan::Allocation> find_slots(const plan::Allocation& allocation, const hosts::HostRequest& asked,
+                                    const JobOptions& options, Listener& listener) {
+  auto found = with_session(make_job_id(), options, listener, [&](session::HostSession& session) {
     return session::FactFinder({}, {}).settle(
         [&](const settle::Facts& facts) { return settle::with_slots(allocation, asked, facts); },
         [&]() -> session::HostSession& { return session; });
   });
-  if (found) {
-    allocation = *found;
-    return {};
-  }
-  if (!found.error().what.empty()) return fail(found.error());
+  if (found || !found.error().what.empty()) return found;
   return fail({"", "cannot get the slots of the hosts", "", "check the errors above, one per host", kExitHostLost});
 }
 
-Result<job::Outcome> run(plan::Plan& plan, const JobOptions& options, Listener& listener) {
+Result<job::Outcome> run(const plan::Plan& plan, const JobOptions& options, Listener& listener) {
   return with_session(plan.job_id, options, listener, [&](session::HostSession& session) -> Result<job::Outcome> {
     session::PlannedJob job = TRY(session::with_rendezvous(plan, session.waiter()));
     session.ports() = std::move(job.held);
     TRY(session::check_error_files_serve(session.options().error_file, job.plan));
-    plan = TRY(session::with_error_files(session.options().error_file, std::move(job.plan)));
-    TRY(session::check_staged_names(session.options(), plan));
-    TRY(session::check_file_names(session.options(), "", plan));
-    return run(plan, session);
+    auto complete = TRY(session::with_error_files(session.options().error_file, std::move(job.plan)));
+    TRY(session::check_staged_names(session.options(), complete));
+    TRY(session::check_file_names(session.options(), "", complete));
+    return run(std::move(complete), session);
   });
 }
 
-Result<job::Outcome> run(plan::Plan& plan, session::HostSession& session, PlanWithout plan_without) {
-  return session::JobRun(plan, session, std::move(plan_without)).run();
+Result<job::Outcome> run(plan::Plan plan, session::HostSession& session, PlanWithout plan_without) {
+  return session::JobRun(std::move(plan), session, std::move(plan_without)).run();
 }
 
 }  // namespace dlaunch

@@ -151,6 +151,18 @@ void failure_is_reported_to_the_listener() {
   check(!run(plan, options, teller), "an unusable option is an Error before the start");
 }
 
+void slots_of_hosts_are_found() {
+  const hosts::HostRequest asked{.list = {{.name = "fake1"}}, .fake = true};
+  const auto allocation = hosts::choose_allocation(asked, {}, {});
+  check(allocation && allocation->hosts[0].slots_unknown, "the slots of a fake host are unknown before a query");
+  if (!allocation) return;
+  Listener listener;
+  JobOptions options;
+  options.exec = "env";  // runs the agent on this machine
+  const auto found = find_slots(*allocation, asked, options, listener);
+  check(found && !found->hosts[0].slots_unknown && found->hosts[0].slots > 0, "a query finds the slots of a host");
+}
+
 }  // namespace
 
 int main() {
@@ -160,5 +172,6 @@ int main() {
   signal_from_a_thread_ends_the_job();
   stdin_is_left_to_the_program();
   failure_is_reported_to_the_listener();
+  slots_of_hosts_are_found();
   return broken;
 }

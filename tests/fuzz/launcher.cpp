@@ -149,7 +149,8 @@ class Run {
     sys::ReservedPorts ports;
     Listener listener;
     link::Signals signals(io_);
-    launcher::Launcher launcher(io_, {plan, settings, **output, links, ports, signals, listener, log});
+    plan::RoundPlan round_plan(plan);
+    launcher::Launcher launcher(io_, {round_plan, settings, **output, links, ports, signals, listener, log});
     next(agents, 0);
     (void)launcher.run();
   }

@@ -94,14 +94,16 @@ JobOptions options_of(const Scenario& s) {
 
 class RoundListener : public Listener {
  public:
-  RoundListener(World& world, const plan::Plan& plan) : world_(world), plan_(plan) {}
+  explicit RoundListener(World& world) : world_(world) {}
+  void listen_to(const session::JobRun& job) { job_ = &job; }
   void progress(const job::Progress& progress) override {
-    world_.begin_round(progress.round, plan_.worlds.size(1, static_cast<int>(plan_.ranks.size())));
+    const plan::Plan& plan = job_->plan();
+    world_.begin_round(progress.round, plan.worlds.size(1, static_cast<int>(plan.ranks.size())));
   }
 
  private:
   World& world_;
-  const plan::Plan& plan_;
+  const session::JobRun* job_ = nullptr;
 };
 
 /// Real time again at the end of the scope.
@@ -178,11 +180,13 @@ class Case {
       if (level >= spdlog::level::warn) world_.printed(lines);
     });
     log->set_level(spdlog::level::debug);
-    RoundListener listener(world_, plan_);
+    RoundListener listener(world_);
     try {
       session::HostSession session(plan_.job_id, options_, streams, *log, listener, &world_);
       session::JobRun job(plan_, session, plan_without());
+      listener.listen_to(job);
       auto result = job.run();
+      plan_ = job.plan();
       if (result) {
         outcome_ = *std::move(result);
         report_.summary = std::string(report::cause_name(outcome_->cause)) + ' ' + std::to_string(outcome_->exit_code);

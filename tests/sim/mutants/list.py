@@ -162,7 +162,7 @@ MUTANTS = [
            "for (const wire::Message& message : std::exchange(early_, {})) link_->send(message);", "early_.clear();",
            killed_by="first failure"),
     mutant("output_of_lost_host_awaited", "launcher/launcher.cpp",
-           "  for (const int rank : parts_.plan.host(host).ranks) output_.abandon(rank);\n",
+           "  for (const int rank : context_.plan.host(host).ranks) output_.abandon(rank);\n",
            "",
            killed_by="ends"),
     mutant("notice_not_answered", "launcher/preemption.cpp",

@@ -216,7 +216,8 @@ TEST_F(HostInspectorTest, TheLauncherTakesOverTheLinks) {
   sys::ReservedPorts ports;
   Listener listener;
   link::Signals signals(io);
-  Launcher launcher(io, {plan, settings, **output, links, ports, signals, listener, log});
+  plan::RoundPlan round_plan(plan);
+  Launcher launcher(io, {round_plan, settings, **output, links, ports, signals, listener, log});
   EXPECT_EQ(launcher.run().exit_code, 0);
 }
 

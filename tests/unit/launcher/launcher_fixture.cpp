@@ -227,7 +227,9 @@ job::Outcome LauncherFixture::run(std::vector<std::string> argv, int ranks,
   for (const int signal : sys::kJobSignals) {
     if (!sys::is_kept(signal) || signal == settings.stacks_on) signals.add(signal);
   }
-  Launcher launcher(io, {plan, settings, **output, links, ports, signals, listener ? *listener : silent_, log, round});
+  plan::RoundPlan round_plan(plan);
+  Launcher launcher(
+      io, {round_plan, settings, **output, links, ports, signals, listener ? *listener : silent_, log, round});
   const job::Outcome outcome = launcher.run();
   EXPECT_FALSE(hung) << "the job did not end";
   if (after_round) after_round(launcher);

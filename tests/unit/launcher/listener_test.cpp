@@ -62,7 +62,8 @@ TEST_F(AThrowInAJob, PropagatesAndEndsAllCalls) {
     sys::ReservedPorts ports;
     Thrower thrower;
     link::Signals signals(io);
-    Launcher launcher(io, {plan, settings, **output, links, ports, signals, thrower, log});
+    plan::RoundPlan round_plan(plan);
+    Launcher launcher(io, {round_plan, settings, **output, links, ports, signals, thrower, log});
     EXPECT_THROW(launcher.run(), std::runtime_error);
   }
   go_on();

@@ -47,27 +47,29 @@ TEST(PlanSpawn, UsesOnlyNamedHosts) {
 }
 
 TEST(PlanSpawn, ConnectsToAHostWithoutARankFirst) {
-  Plan plan = planned(2, {1, 1, 1, 2});
+  RoundPlan round(planned(2, {1, 1, 1, 2}));
+  const Plan& plan = round.now();
   ASSERT_EQ(plan.hosts.size(), 2u);
   ASSERT_EQ(plan.spare.size(), 2u);
   EXPECT_THAT(plan_spawn(plan, spawn(3), {1, 0})->spare, ElementsAre(0, 1));
   EXPECT_THAT(plan_spawn(plan, spawn(1), {1, 0})->spare, IsEmpty()) << "free slots of hosts that are there come first";
   const auto first = plan_spawn(plan, spawn(2, {"n3"}), {1, 1});
   EXPECT_THAT(first->spare, ElementsAre(1));
-  add_hosts(plan, first->spare);
+  round.add_hosts(first->spare);
   EXPECT_EQ(plan.hosts[2].host.name, "n3");
   EXPECT_EQ(plan.spare[0].name, "n2");
   const auto again = plan_spawn(plan, spawn(2, {"n3"}), {1, 1, 0});
   EXPECT_THAT(again->spare, IsEmpty());
   EXPECT_THAT(hosts_of(*again), ElementsAre(2, 2));
-  adopt(plan, *again);
+  round.add(*again);
   EXPECT_THAT(rank_environment(plan, plan.ranks[3]), IsSupersetOf({"DLAUNCH_HOST=n3", "MPI_LOCALRANKID=1"}));
 }
 
 TEST(PlanSpawn, RejectsUnreachableHosts) {
-  Plan plan = planned(1, {1, 1});
-  add_hosts(plan, {0});
-  plan.hosts[1].unreachable = true;
+  RoundPlan round(planned(1, {1, 1}));
+  const Plan& plan = round.now();
+  round.add_hosts({0});
+  round.give_up(1);
   EXPECT_THAT(hosts_of(*plan_spawn(plan, spawn(2), {1, 0})), ElementsAre(0, 0));
   EXPECT_EQ(plan_spawn(plan, spawn(1, {"n1"}), {1, 0}).error().what, "cannot connect to n1");
 }
@@ -91,10 +93,11 @@ TEST(PlanSpawn, SpareHostsMayNotSetVariablesWithAValuePerRank) {
 TEST(PlanSpawn, HostsAreNotSpareWithoutMpi) { EXPECT_THAT(make_plan(request(1), hosts({1, 1}))->spare, IsEmpty()); }
 
 TEST(PlanSpawn, NewWorldsFollowAllOthers) {
-  Plan plan = planned(3, {3});
+  RoundPlan round(planned(3, {3}));
+  const Plan& plan = round.now();
   auto spawned = plan_spawn(plan, {1, {{.argv = {"a"}, .ranks = 2}, {.argv = {"b"}, .ranks = 1}}}, {3});
   ASSERT_TRUE(spawned);
-  EXPECT_EQ(adopt(plan, *spawned), 2);
+  EXPECT_EQ(round.add(*spawned), 2);
   ASSERT_EQ(plan.ranks.size(), 6u);
   EXPECT_EQ(plan.ranks[3].rank, 0);
   EXPECT_EQ(plan.ranks[5].rank, 2);
@@ -102,15 +105,16 @@ TEST(PlanSpawn, NewWorldsFollowAllOthers) {
   EXPECT_EQ(plan.apps[static_cast<size_t>(plan.ranks[5].app)].argv, std::vector<std::string>{"b"});
   EXPECT_EQ(plan.apps[static_cast<size_t>(plan.ranks[5].app)].first_rank, 5);
   EXPECT_THAT(plan.hosts[0].ranks, ElementsAre(0, 1, 2, 3, 4, 5));
-  EXPECT_EQ(adopt(plan, *plan_spawn(plan, spawn(1), {6})), 3);
+  EXPECT_EQ(round.add(*plan_spawn(plan, spawn(1), {6})), 3);
   EXPECT_EQ(plan.worlds.name(6), "3/0");
 }
 
 TEST(PlanSpawn, SetsTheIdentityInTheNewWorld) {
-  Plan plan = planned(3, {3});
+  RoundPlan round(planned(3, {3}));
+  const Plan& plan = round.now();
   SpawnRequest asked = spawn(2);
   asked.apps[0].env = {"A=1", "A=2", "PATH=/opt"};
-  adopt(plan, *plan_spawn(plan, asked, {3}));
+  round.add(*plan_spawn(plan, asked, {3}));
   const auto env = rank_environment(plan, plan.ranks[4]);
   EXPECT_THAT(env, IsSupersetOf({"PMI_FD=60", "PMI_SPAWNED=1", "PMI_SIZE=2", "PMI_RANK=1", "MPI_LOCALRANKID=1",
                                  "MPI_LOCALNRANKS=2", "DLAUNCH_JOB_ID=job-1", "DLAUNCH_WORLD=2", "DLAUNCH_RANK=1",
