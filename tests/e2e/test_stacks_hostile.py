@@ -10,7 +10,7 @@ import unittest
 from promises import ATTACK, ENDS, QUERY, promise
 from support import Case, SANITIZED, TIMEOUT, main, of_process, program, wait_until
 
-GROWTH = (512 if SANITIZED else 64) << 20  # limit, in bytes; asan keeps 256 MiB of freed memory
+GROWTH = (768 if SANITIZED else 64) << 20  # limit, in bytes; asan keeps freed memory
 LOAD = 10  # seconds of a slow machine, added to each limit
 MORE_SAMPLES = 4
 ID = "DLAUNCH_JOB_ID"
