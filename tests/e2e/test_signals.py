@@ -64,7 +64,7 @@ class Signals(Case):
         subprocess.run(["strace", "-f", "-c", "-o", "calls", support.DLAUNCH, "-n", "1", "true"], cwd=self.dir, env=env, check=True)
         table = (self.dir / "calls").read_text()
         calls = {words[-1]: int(words[3]) for words in map(str.split, table.splitlines()) if len(words) > 4 and words[3].isdigit()}
-        of_sanitizer = 1000 if support.SANITIZED else 0
+        of_sanitizer = 3000 if support.SANITIZED else 0
         self.assertLessEqual(calls["rt_sigaction"], 170 + of_sanitizer, table)
         self.assertLessEqual(sum(count for name, count in calls.items() if name != "total"), 700 + of_sanitizer, table)
 
