@@ -1,5 +1,5 @@
 // One feature of a running job in the launcher, such as MPI, stdin, hangs or sweeps. The Launcher offers each event to
-// its components, in order. A new feature is a component and one line in make_components() (components.h).
+// its components, in order. A new feature is a component and one line in session/components.h.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -92,5 +92,7 @@ class Component {
 };
 
 using Components = std::vector<std::unique_ptr<Component>>;
+/// Makes the components, in the order in which they receive events. The context outlives them.
+using MakeComponents = Components (*)(const Context& context);
 
 }  // namespace dlaunch::launcher

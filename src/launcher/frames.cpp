@@ -8,7 +8,6 @@
 #include "link/heartbeat.h"
 #include "output/file_layout.h"
 #include "plan/environment.h"
-#include "pmi/server.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -139,26 +138,6 @@ output::RankFacts facts_of(const plan::Plan& plan, const plan::Rank& rank) {
 
 }  // namespace
 
-wire::MpiWorld newest_world(const plan::Plan& plan) {
-  const int world = plan.worlds.last();
-  const int first = plan.worlds.first(world);
-  std::vector<int> hosts;
-  hosts.reserve(plan.ranks.size() - static_cast<size_t>(first));
-  for (auto id = static_cast<size_t>(first); id < plan.ranks.size(); ++id) hosts.push_back(plan.ranks[id].host);
-  wire::MpiWorld frame;
-  frame.world = static_cast<std::uint32_t>(world);
-  frame.first = static_cast<std::uint32_t>(first);
-  frame.size = static_cast<std::uint32_t>(hosts.size());
-  frame.first_app = static_cast<std::uint32_t>(plan.rank(first).app);
-  frame.space = space_name(plan, world);
-  frame.universe = slots(plan);
-  frame.mapping = pmi::process_mapping(hosts);
-  frame.alone = std::ranges::all_of(hosts, [&](int host) { return host == hosts.front(); });
-  frame.probe = plan.mpi == plan::Mpi::automatic;
-  frame.pmi1 = plan.mpi != plan::Mpi::pmix;
-  return frame;
-}
-
 std::uint32_t lease_ms(const plan::Plan& plan, const JobOptions& settings, const Hosts& hosts, bool may_follow,
                        int host) {
   const auto first = static_cast<int>(plan.hosts.size());
@@ -202,21 +181,6 @@ std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const 
 std::vector<int> newest_ranks(const plan::Plan& plan, int host) {
   const std::vector<int>& all = plan.host(host).ranks;
   return {std::ranges::lower_bound(all, plan.worlds.first(plan.worlds.last())), all.end()};
-}
-
-std::uint32_t slots(const plan::Plan& plan) {
-  std::uint32_t slots = 0;
-  for (const plan::PlannedHost& each : plan.hosts) {
-    if (each.unreachable) continue;
-    slots += std::max(static_cast<std::uint32_t>(each.host.slots), static_cast<std::uint32_t>(each.ranks.size()));
-  }
-  for (const plan::Host& each : plan.spare) slots += static_cast<std::uint32_t>(each.slots);
-  return slots;
-}
-
-std::string space_name(const plan::Plan& plan, int world) {
-  const std::string round = plan.round == 0 ? "" : "_round" + std::to_string(plan.round);
-  return "kvs_" + plan.job_id + round + (world == 1 ? "" : "_" + std::to_string(world));
 }
 
 wire::Prepare prepare_frame(const plan::Plan& plan, int host, const JobOptions& settings,

@@ -20,10 +20,6 @@ namespace dlaunch::launcher {
 std::uint32_t lease_ms(const plan::Plan& plan, const JobOptions& settings, const Hosts& hosts, bool may_follow,
                        int host);
 
-/// The newest world as described to all of its hosts, without the number of ranks on each. Linear in hosts and ranks;
-/// built once for all hosts.
-wire::MpiWorld newest_world(const plan::Plan& plan);
-
 /// First the data that the ranks of this host share, with `shared` at its end, then its apps, then its ranks.
 std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const JobOptions& settings,
                                         const std::vector<output::RankFacts>& facts,
@@ -35,12 +31,6 @@ std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const 
 
 /// The ids of the newest world's ranks on that host.
 std::vector<int> newest_ranks(const plan::Plan& plan, int host);
-
-/// The slots of all hosts, including those without a rank: MPI's universe. Each rank beyond the slots counts as one.
-std::uint32_t slots(const plan::Plan& plan);
-
-/// The name of a world's key-value space.
-std::string space_name(const plan::Plan& plan, int world);
 
 /// The rank directories on this host; empty if there are none.
 wire::Prepare prepare_frame(const plan::Plan& plan, int host, const JobOptions& settings,

@@ -7,7 +7,6 @@
 #include <csignal>
 #include <utility>
 
-#include "launcher/components.h"
 #include "launcher/frames.h"
 #include "sys/descendants.h"
 #include "sys/process_state.h"
@@ -41,7 +40,7 @@ Launcher::Launcher(asio::io_context& io, const Parts& parts)
       files_(context_, parts_.round,
              {[this](int host) { reached(host); },
               [this] { std::ranges::for_each(components_, [](const auto& each) { each->files_begun(); }); }}),
-      components_(make_components(context_)),
+      components_(parts_.make_components(context_)),
       wait_(io) {
   for (const auto& component : components_) component->prepare(job_);
   if (parts.round.may_follow) job_.allow_restart();

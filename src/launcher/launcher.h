@@ -42,6 +42,7 @@ class Launcher {
     link::Signals& signals;     ///< the job's signals: sys::kJobSignals and JobOptions::stacks_on
     Listener& listener;         ///< receives progress, and the start of all ranks
     spdlog::logger& log;
+    MakeComponents make_components;
     Round round = {};
     std::map<int, std::string>* error_texts =
         nullptr;  ///< receives the error texts of failed ranks, for at most kMostErrorTexts ranks

@@ -22,6 +22,7 @@
 #include "report/log.h"
 #include "report/version.h"
 #include "report/write_file.h"
+#include "session/components.h"
 #include "session/error_files.h"
 #include "session/file_names.h"
 #include "session/patience.h"
@@ -158,8 +159,9 @@ std::unique_ptr<launcher::Launcher> JobRun::launcher() {
                         .begin_others = [this](const launcher::RoundOutput::Begun& begun) { begin_others(begun); },
                         .others_step = [this] { return error_files_ ? error_files_->step() : ""; }};
   return std::make_unique<launcher::Launcher>(
-      session_.io(), launcher::Launcher::Parts{round_plan_, options_, *output_, session_.hosts(), session_.ports(),
-                                               signals_, *this, log(), std::move(round), &error_texts_});
+      session_.io(),
+      launcher::Launcher::Parts{round_plan_, options_, *output_, session_.hosts(), session_.ports(), signals_, *this,
+                                log(), make_components, std::move(round), &error_texts_});
 }
 
 /// Signals and the time limit end a wait for a disk.

@@ -22,6 +22,7 @@
 #include "launcher/launcher.h"
 #include "link/signals.h"
 #include "messages.h"
+#include "session/components.h"
 #include "sys/io.h"
 #include "wire/codec.h"
 
@@ -150,7 +151,8 @@ class Run {
     Listener listener;
     link::Signals signals(io_);
     plan::RoundPlan round_plan(plan);
-    launcher::Launcher launcher(io_, {round_plan, settings, **output, links, ports, signals, listener, log});
+    launcher::Launcher launcher(
+        io_, {round_plan, settings, **output, links, ports, signals, listener, log, session::make_components});
     next(agents, 0);
     (void)launcher.run();
   }

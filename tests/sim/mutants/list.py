@@ -196,7 +196,7 @@ MUTANTS = [
            killed_by="one process of a rank"),
     mutant("pause_ignored", "link/heartbeat.h", "    paused_until_ = now + limit_;\n", "    paused_until_ = now;\n",
            killed_by="restarts"),
-    # job/job.h and launcher/spawner.h: spawned ranks have the same rules
+    # job/job.h and mpi/spawner.h: spawned ranks have the same rules
     mutant("spawned_ranks_not_awaited", "job/rank_states.cpp", "  expect(static_cast<int>(host_of_rank.size()));\n", "",
            killed_by="first failure"),
     mutant("spawned_failure_ignored", "job/job.cpp", "  if (!event.status.ok()) note_failure(event.rank, now);",
@@ -205,11 +205,11 @@ MUTANTS = [
     mutant("spawn_on_first_host_only", "job/job.cpp", ": actions_.push_back(StartWorld{ranks_.worlds().last(), host});",
            ": host > 0 ? void() : actions_.push_back(StartWorld{ranks_.worlds().last(), host});",
            killed_by="ends"),
-    mutant("spawn_while_ending", "launcher/spawner.cpp",
+    mutant("spawn_while_ending", "mpi/spawner.cpp",
            "  if (!context_.job.may_grow()) {",
            "  if (context_.plan.hosts.empty()) {",
            killed_by="restarts"),
-    mutant("spawn_without_answer", "launcher/wire_up.cpp",
+    mutant("spawn_without_answer", "mpi/wire_up.cpp",
            "  context_.hosts.answer(host, wire::SpawnAnswer{",
            "  if (world == 0) context_.hosts.answer(host, wire::SpawnAnswer{",
            killed_by="ends"),

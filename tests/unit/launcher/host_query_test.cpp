@@ -8,6 +8,7 @@
 
 #include "launcher/frames.h"
 #include "launcher_fixture.h"
+#include "session/components.h"
 #include "sys/clock.h"
 
 namespace dlaunch::launcher {
@@ -217,7 +218,8 @@ TEST_F(HostInspectorTest, TheLauncherTakesOverTheLinks) {
   Listener listener;
   link::Signals signals(io);
   plan::RoundPlan round_plan(plan);
-  Launcher launcher(io, {round_plan, settings, **output, links, ports, signals, listener, log});
+  Launcher launcher(io,
+                    {round_plan, settings, **output, links, ports, signals, listener, log, session::make_components});
   EXPECT_EQ(launcher.run().exit_code, 0);
 }
 

@@ -9,6 +9,7 @@
 
 #include "agent_process.h"
 #include "launcher/frames.h"
+#include "session/components.h"
 #include "sys/descendants.h"
 #include "sys/inherited.h"
 #include "sys/io.h"
@@ -228,8 +229,8 @@ job::Outcome LauncherFixture::run(std::vector<std::string> argv, int ranks,
     if (!sys::is_kept(signal) || signal == settings.stacks_on) signals.add(signal);
   }
   plan::RoundPlan round_plan(plan);
-  Launcher launcher(
-      io, {round_plan, settings, **output, links, ports, signals, listener ? *listener : silent_, log, round});
+  Launcher launcher(io, {round_plan, settings, **output, links, ports, signals, listener ? *listener : silent_, log,
+                         session::make_components, round});
   const job::Outcome outcome = launcher.run();
   EXPECT_FALSE(hung) << "the job did not end";
   if (after_round) after_round(launcher);

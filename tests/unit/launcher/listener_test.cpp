@@ -6,6 +6,7 @@
 #include "launcher/frames.h"
 #include "launcher/host_query.h"
 #include "launcher_fixture.h"
+#include "session/components.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -63,7 +64,8 @@ TEST_F(AThrowInAJob, PropagatesAndEndsAllCalls) {
     Thrower thrower;
     link::Signals signals(io);
     plan::RoundPlan round_plan(plan);
-    Launcher launcher(io, {round_plan, settings, **output, links, ports, signals, thrower, log});
+    Launcher launcher(io,
+                      {round_plan, settings, **output, links, ports, signals, thrower, log, session::make_components});
     EXPECT_THROW(launcher.run(), std::runtime_error);
   }
   go_on();

@@ -8,6 +8,7 @@
 #include "dlaunch/plan.h"
 #include "job/job.h"
 #include "launcher/frames.h"
+#include "mpi/coordinators.h"
 #include "report/record.h"
 #include "report/summary.h"
 #include "wire/codec.h"
@@ -88,7 +89,7 @@ void run_well(int hosts) {
   Story story{.hosts = hosts};
   const auto facts = rank_facts(story.plan);
   story.start();
-  const wire::MpiWorld world = newest_world(story.plan);
+  const wire::MpiWorld world = mpi::newest_world(story.plan);
   for (int host = 0; host < hosts; ++host) {
     std::string bytes;
     for (const wire::Message& frame : start_frames(story.plan, host, {}, facts, {world})) wire::encode(frame, bytes);

@@ -1,4 +1,4 @@
-#include "launcher/progress_watch.h"
+#include "hangs/progress_watch.h"
 
 #include <spdlog/logger.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace dlaunch::launcher {
+namespace dlaunch::hangs {
 namespace {
 
 using std::string_view;
@@ -122,4 +122,4 @@ std::optional<std::int64_t> ProgressLines::feed(string_view bytes, const Read& r
 
 std::optional<std::int64_t> ProgressLines::end(const Read& read) { return read_line(std::exchange(begun_, {}), read); }
 
-}  // namespace dlaunch::launcher
+}  // namespace dlaunch::hangs

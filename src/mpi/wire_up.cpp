@@ -1,4 +1,5 @@
-// The component of MPI: exchanges data between ranks (mpi_coordinators.h), and starts more ranks (spawner.h).
+#include "mpi/wire_up.h"
+
 #include <spdlog/logger.h>
 
 #include <deque>
@@ -8,24 +9,23 @@
 #include <vector>
 
 #include "base/shared_texts.h"
-#include "launcher/components.h"
 #include "launcher/frames.h"
-#include "launcher/mpi_coordinators.h"
-#include "launcher/spawner.h"
+#include "mpi/coordinators.h"
+#include "mpi/spawner.h"
 
-namespace dlaunch::launcher {
+namespace dlaunch::mpi {
 namespace {
 
 constexpr int kReportedRefusals = 5;  // number of refused spawns that are reported
 
-class WireUp final : public Component {
+class WireUp final : public launcher::Component {
  public:
-  explicit WireUp(const Context& context);
+  explicit WireUp(const launcher::Context& context);
 
   bool on(int host, wire::Message& message, std::deque<sys::Fd>& fds) override;
   void rank_ended(int rank) override;
   void host_ready(int host) override;
-  void host_lost(int host, const HostFailure& loss) override;
+  void host_lost(int host, const launcher::HostFailure& loss) override;
   std::vector<wire::Message> shared_frames(int host) override;
   void perform(const job::Action& action) override;
 
@@ -48,7 +48,7 @@ class WireUp final : public Component {
   void refuse(int host, const wire::SpawnAsk& ask, const std::string& why);
   void answer(int host, const wire::SpawnAsk& ask, int world);
 
-  const Context& context_;
+  const launcher::Context& context_;
   PmiCoordinator mpi_;
   PmixCoordinator pmix_;
   Spawner spawner_;
@@ -56,7 +56,7 @@ class WireUp final : public Component {
   int refused_spawns_ = 0;
 };
 
-WireUp::WireUp(const Context& context)
+WireUp::WireUp(const launcher::Context& context)
     : context_(context),
       mpi_(context.plan, context.hosts),
       pmix_(context.plan, context.hosts, context.options.pmix_program),
@@ -138,7 +138,7 @@ void WireUp::host_ready(int host) {
   for (SpareHosts::Waiting& waiting : spare_hosts_.ready(host)) on(waiting.host, waiting.ask);
 }
 
-void WireUp::host_lost(int host, const HostFailure& loss) {
+void WireUp::host_lost(int host, const launcher::HostFailure& loss) {
   pmix_.host_lost(host);
   const plan::PlannedHost& lost = context_.plan.host(host);
   const std::string why = lost.host.name + ": " + loss.why + (loss.hint.empty() ? "" : "; " + loss.hint);
@@ -156,7 +156,7 @@ bool WireUp::has_ended(const wire::SpawnAsk& ask) const {
 std::vector<wire::Message> WireUp::shared_frames(int host) {
   if (context_.plan.mpi == plan::Mpi::none) return {};
   wire::MpiWorld world = mpi_.newest();
-  world.here = static_cast<std::uint32_t>(newest_ranks(context_.plan, host).size());
+  world.here = static_cast<std::uint32_t>(launcher::newest_ranks(context_.plan, host).size());
   pmix_.describe(host, world);
   return {std::move(world)};
 }
@@ -164,8 +164,8 @@ std::vector<wire::Message> WireUp::shared_frames(int host) {
 void WireUp::perform(const job::Action& action) {
   const auto* start = std::get_if<job::StartWorld>(&action);
   if (!start) return;
-  for (const wire::Message& frame :
-       world_frames(context_.plan, start->host, context_.options, context_.facts, shared_frames(start->host))) {
+  for (const wire::Message& frame : launcher::world_frames(context_.plan, start->host, context_.options, context_.facts,
+                                                           shared_frames(start->host))) {
     context_.hosts.answer(start->host, frame);
   }
 }
@@ -184,6 +184,8 @@ void WireUp::print_warnings() {
 
 }  // namespace
 
-std::unique_ptr<Component> make_wire_up(const Context& context) { return std::make_unique<WireUp>(context); }
+std::unique_ptr<launcher::Component> make_wire_up(const launcher::Context& context) {
+  return std::make_unique<WireUp>(context);
+}
 
-}  // namespace dlaunch::launcher
+}  // namespace dlaunch::mpi

@@ -17,7 +17,7 @@
 #include "base/lifetime.h"
 #include "sys/fd.h"
 
-namespace dlaunch::launcher {
+namespace dlaunch::hangs {
 
 class StacksServer {
  public:
@@ -57,4 +57,4 @@ class StacksServer {
   const Lifetime lifetime_;
 };
 
-}  // namespace dlaunch::launcher
+}  // namespace dlaunch::hangs

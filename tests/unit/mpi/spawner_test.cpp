@@ -1,5 +1,5 @@
 // Ranks that agents request during a job.
-#include "launcher/spawner.h"
+#include "mpi/spawner.h"
 
 #include <gmock/gmock.h>
 
@@ -30,7 +30,7 @@ wire::SpawnAsk ask() {
 }
 
 TEST(SpawnRequest, DecodesTheLists) {
-  const auto request = spawn_request(ask());
+  const auto request = mpi::spawn_request(ask());
   ASSERT_TRUE(request);
   EXPECT_EQ(request->asker, 1);
   ASSERT_EQ(request->apps.size(), 2u);
@@ -47,7 +47,7 @@ TEST(SpawnRequest, RejectsInconsistentLists) {
   const auto broken = [](auto change) {
     wire::SpawnAsk made = ask();
     change(made);
-    return !spawn_request(made);
+    return !mpi::spawn_request(made);
   };
   EXPECT_TRUE(broken([](auto& a) { a.ranks.pop_back(); }));
   EXPECT_TRUE(broken([](auto& a) { a.wdirs.emplace_back(); }));

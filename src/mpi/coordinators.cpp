@@ -1,4 +1,4 @@
-#include "launcher/mpi_coordinators.h"
+#include "mpi/coordinators.h"
 
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -10,12 +10,13 @@
 #include "base/index_cast.h"
 #include "launcher/frames.h"
 #include "pmi/actions.h"
+#include "pmi/server.h"
 #include "pmix/environment.h"
 #include "sys/files.h"
 #include "sys/held_directory.h"
 #include "sys/randomness.h"
 
-namespace dlaunch::launcher {
+namespace dlaunch::mpi {
 namespace {
 
 constexpr size_t kPiece = 1u << 20;     // of data in a frame, so that other frames fit between pieces
@@ -41,9 +42,45 @@ std::vector<int> ranks_of_hosts(const plan::Plan& plan, int world) {
   return ranks;
 }
 
+/// The slots of all hosts, including those without a rank: MPI's universe. Each rank beyond the slots counts as one.
+std::uint32_t slots(const plan::Plan& plan) {
+  std::uint32_t slots = 0;
+  for (const plan::PlannedHost& each : plan.hosts) {
+    if (each.unreachable) continue;
+    slots += std::max(static_cast<std::uint32_t>(each.host.slots), static_cast<std::uint32_t>(each.ranks.size()));
+  }
+  for (const plan::Host& each : plan.spare) slots += static_cast<std::uint32_t>(each.slots);
+  return slots;
+}
+
 }  // namespace
 
-PmixCoordinator::PmixCoordinator(const plan::Plan& plan, Hosts& hosts, std::string program)
+wire::MpiWorld newest_world(const plan::Plan& plan) {
+  const int world = plan.worlds.last();
+  const int first = plan.worlds.first(world);
+  std::vector<int> hosts;
+  hosts.reserve(plan.ranks.size() - static_cast<size_t>(first));
+  for (auto id = static_cast<size_t>(first); id < plan.ranks.size(); ++id) hosts.push_back(plan.ranks[id].host);
+  wire::MpiWorld frame;
+  frame.world = static_cast<std::uint32_t>(world);
+  frame.first = static_cast<std::uint32_t>(first);
+  frame.size = static_cast<std::uint32_t>(hosts.size());
+  frame.first_app = static_cast<std::uint32_t>(plan.rank(first).app);
+  frame.space = space_name(plan, world);
+  frame.universe = slots(plan);
+  frame.mapping = pmi::process_mapping(hosts);
+  frame.alone = std::ranges::all_of(hosts, [&](int host) { return host == hosts.front(); });
+  frame.probe = plan.mpi == plan::Mpi::automatic;
+  frame.pmi1 = plan.mpi != plan::Mpi::pmix;
+  return frame;
+}
+
+std::string space_name(const plan::Plan& plan, int world) {
+  const std::string round = plan.round == 0 ? "" : "_round" + std::to_string(plan.round);
+  return "kvs_" + plan.job_id + round + (world == 1 ? "" : "_" + std::to_string(world));
+}
+
+PmixCoordinator::PmixCoordinator(const plan::Plan& plan, launcher::Hosts& hosts, std::string program)
     : plan_(plan), hosts_(hosts), program_(std::move(program)), space_("dlaunch-" + secret()) {
   add_world({});
 }
@@ -238,7 +275,9 @@ void PmixCoordinator::rank_ended(int rank) {
   }
 }
 
-PmiCoordinator::PmiCoordinator(const plan::Plan& plan, Hosts& hosts) : plan_(plan), hosts_(hosts) { add_world({}, {}); }
+PmiCoordinator::PmiCoordinator(const plan::Plan& plan, launcher::Hosts& hosts) : plan_(plan), hosts_(hosts) {
+  add_world({}, {});
+}
 
 void PmiCoordinator::add_world(std::vector<std::string> pairs, std::string parent) {
   const int world = plan_.worlds.last();
@@ -284,4 +323,4 @@ void PmiCoordinator::share(int world) {
   }
 }
 
-}  // namespace dlaunch::launcher
+}  // namespace dlaunch::mpi

@@ -1,8 +1,8 @@
-#include "launcher/rank_stacks.h"
+#include "hangs/rank_stacks.h"
 
 #include <gmock/gmock.h>
 
-namespace dlaunch::launcher {
+namespace dlaunch::hangs {
 namespace {
 
 wire::Stacks answer_of(std::vector<std::uint32_t> ranks) {
@@ -32,4 +32,4 @@ TEST(RankStacks, SkipsARankThatWasNotSampledInTime) {
 }
 
 }  // namespace
-}  // namespace dlaunch::launcher
+}  // namespace dlaunch::hangs

@@ -1,11 +1,11 @@
-#include "launcher/progress_watch.h"
+#include "hangs/progress_watch.h"
 
 #include <gmock/gmock.h>
 
 #include <charconv>
 #include <vector>
 
-namespace dlaunch::launcher {
+namespace dlaunch::hangs {
 namespace {
 
 using std::string_view;
@@ -80,4 +80,4 @@ TEST(ProgressLines, IgnoresANumberCutAtTheLimit) {
 }
 
 }  // namespace
-}  // namespace dlaunch::launcher
+}  // namespace dlaunch::hangs

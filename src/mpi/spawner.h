@@ -12,11 +12,11 @@
 #include "job/job.h"
 #include "launcher/component.h"
 #include "launcher/hosts.h"
-#include "launcher/mpi_coordinators.h"
+#include "mpi/coordinators.h"
 #include "plan/spawn_plan.h"
 #include "wire/message.h"
 
-namespace dlaunch::launcher {
+namespace dlaunch::mpi {
 
 /// Hosts of the allocation without ranks. A spawn that needs such a host connects to the host and waits. Owned by
 /// WireUp; all constructor arguments must outlive this object.
@@ -28,7 +28,7 @@ class SpareHosts {
     std::set<int> lacks = {};  ///< hosts that are not ready
   };
 
-  explicit SpareHosts(const Context& context) : context_(context) {}
+  explicit SpareHosts(const launcher::Context& context) : context_(context) {}
 
   static constexpr size_t kMostWaiting = 64;  ///< spawns at one time; each may have 16 MiB of arguments
 
@@ -45,7 +45,7 @@ class SpareHosts {
  private:
   std::vector<Waiting> take(const std::function<bool(Waiting&)>& wanted);
 
-  const Context& context_;
+  const launcher::Context& context_;
   std::set<int> connecting_;  // neither ready nor lost yet
   std::vector<Waiting> waiting_;
 };
@@ -55,7 +55,7 @@ std::optional<plan::SpawnRequest> spawn_request(const wire::SpawnAsk& ask);
 
 class Spawner {
  public:
-  Spawner(const Context& context, PmiCoordinator& mpi) : context_(context), mpi_(mpi) {}
+  Spawner(const launcher::Context& context, PmiCoordinator& mpi) : context_(context), mpi_(mpi) {}
 
   /// Plans a world to be added when all of its hosts are ready; an Error if the spawn is impossible.
   Result<plan::SpawnPlan> planned(const plan::SpawnRequest& request) const;
@@ -67,8 +67,8 @@ class Spawner {
  private:
   std::vector<int> running() const;
 
-  const Context& context_;
+  const launcher::Context& context_;
   PmiCoordinator& mpi_;
 };
 
-}  // namespace dlaunch::launcher
+}  // namespace dlaunch::mpi

@@ -19,7 +19,7 @@
 #include "dlaunch/plan.h"
 #include "job/rank_progress.h"
 
-namespace dlaunch::launcher {
+namespace dlaunch::hangs {
 
 /// Splits one stream of a rank into lines to search for progress numbers. A passive value. Owned by ProgressWatch, one
 /// for each stream.
@@ -73,4 +73,4 @@ class ProgressWatch {
 /// "rank 3 (node2) lags: progress 120, median of all ranks 480". PURE.
 std::string behind_text(const job::Laggards& behind, const plan::Plan& plan);
 
-}  // namespace dlaunch::launcher
+}  // namespace dlaunch::hangs

@@ -1,4 +1,4 @@
-#include "launcher/stacks_server.h"
+#include "hangs/stacks_server.h"
 
 #include <asio/buffer.hpp>
 #include <asio/read_until.hpp>
@@ -9,7 +9,7 @@
 
 #include "sys/job_socket.h"
 
-namespace dlaunch::launcher {
+namespace dlaunch::hangs {
 namespace {
 
 constexpr std::size_t kLongestQuestion = 64;
@@ -110,4 +110,4 @@ void StacksServer::end(Client& client) {
   serve_next();
 }
 
-}  // namespace dlaunch::launcher
+}  // namespace dlaunch::hangs

@@ -1,8 +1,8 @@
-#include "launcher/progress_watch.h"
+#include "hangs/progress_watch.h"
 
 #include <gmock/gmock.h>
 
-namespace dlaunch::launcher {
+namespace dlaunch::hangs {
 namespace {
 
 /// Two ranks on each of three hosts.
@@ -33,4 +33,4 @@ TEST(BehindText, ShowsEachHostOnceAndARangeOfNumbers) {
 }
 
 }  // namespace
-}  // namespace dlaunch::launcher
+}  // namespace dlaunch::hangs

@@ -18,17 +18,24 @@
 #include "pmix/published_data.h"
 #include "wire/message.h"
 
-namespace dlaunch::launcher {
+namespace dlaunch::mpi {
+
+/// The newest world as described to all of its hosts, without the number of ranks on each. Linear in hosts and ranks;
+/// built once for all hosts.
+wire::MpiWorld newest_world(const plan::Plan& plan);
+
+/// The name of a world's key-value space.
+std::string space_name(const plan::Plan& plan, int world);
 
 /// The launcher's part of PMI: fences and names across hosts. Owned by WireUp; plan and hosts must outlive this object.
 class PmiCoordinator {
  public:
-  PmiCoordinator(const plan::Plan& plan, Hosts& hosts);
+  PmiCoordinator(const plan::Plan& plan, launcher::Hosts& hosts);
 
   /// The plan has another world, with `pairs` in its initial key-value space. `parent` is the space of the world that
   /// requested the spawn.
   void add_world(std::vector<std::string> pairs, std::string parent);
-  /// The description of the newest world for its hosts (launcher/frames.h).
+  /// The description of the newest world for its hosts.
   const wire::MpiWorld& newest() const { return newest_; }
   /// Takes an agent's message. Returns the protocol error, or an empty text.
   std::string fence(int host, wire::FenceIn& fence);
@@ -42,7 +49,7 @@ class PmiCoordinator {
   void share(int world);
 
   const plan::Plan& plan_;
-  Hosts& hosts_;
+  launcher::Hosts& hosts_;
   std::deque<pmi::FenceCollector> gathers_;  // by world
   wire::MpiWorld newest_;
   pmi::NameService names_;
@@ -52,7 +59,7 @@ class PmiCoordinator {
 class PmixCoordinator {
  public:
   /// `program` is the path of dlaunch-pmix on this machine; empty: not installed.
-  PmixCoordinator(const plan::Plan& plan, Hosts& hosts, std::string program);
+  PmixCoordinator(const plan::Plan& plan, launcher::Hosts& hosts, std::string program);
 
   /// The plan has another world, requested by the rank `parent`.
   void add_spawned_world(int parent);
@@ -90,7 +97,7 @@ class PmixCoordinator {
   void refuse(const Wanted& wanted, pmix::PmixStatus status);
 
   const plan::Plan& plan_;
-  Hosts& hosts_;
+  launcher::Hosts& hosts_;
   const std::string program_;
   const std::string space_;  // random, so that other processes cannot guess the name
   std::vector<wire::PmixWorld> worlds_;
@@ -105,4 +112,4 @@ class PmixCoordinator {
   std::string warning_;
 };
 
-}  // namespace dlaunch::launcher
+}  // namespace dlaunch::mpi

@@ -1,4 +1,4 @@
-#include "launcher/rank_stacks.h"
+#include "hangs/rank_stacks.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "base/printable.h"
 
-namespace dlaunch::launcher {
+namespace dlaunch::hangs {
 namespace {
 
 using Flags = wire::Stacks;
@@ -182,4 +182,4 @@ void StackSampling::end(std::uint32_t id) {
   node.mapped().done(std::move(node.mapped().snapshot));
 }
 
-}  // namespace dlaunch::launcher
+}  // namespace dlaunch::hangs

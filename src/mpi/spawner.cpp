@@ -1,4 +1,4 @@
-#include "launcher/spawner.h"
+#include "mpi/spawner.h"
 
 #include <algorithm>
 #include <limits>
@@ -10,7 +10,7 @@
 #include "launcher/open_files.h"
 #include "wire/mpi.h"
 
-namespace dlaunch::launcher {
+namespace dlaunch::mpi {
 
 std::optional<plan::SpawnRequest> spawn_request(const wire::SpawnAsk& ask) {
   auto programs = wire::programs(ask);
@@ -33,7 +33,7 @@ Result<plan::SpawnPlan> Spawner::planned(const plan::SpawnRequest& request) cons
   if (!spawned) return spawned;
   busy.resize(plan::host_count(context_.plan));
   for (const plan::Rank& rank : spawned->ranks) ++at_index(busy, rank.host);
-  TRY(check_open_files(context_.plan, busy, context_.options));
+  TRY(launcher::check_open_files(context_.plan, busy, context_.options));
   return spawned;
 }
 
@@ -41,7 +41,7 @@ Result<job::RanksAdded> Spawner::take(plan::SpawnPlan spawned, int asker, std::v
   const plan::Plan& plan = context_.plan;
   job::RanksAdded added;
   for (const plan::Rank& rank : spawned.ranks) added.host_of_rank.push_back(rank.host);
-  const auto facts = rank_facts(plan, spawned);
+  const auto facts = launcher::rank_facts(plan, spawned);
   TRY(context_.output.add(facts));
   context_.facts.insert(context_.facts.end(), facts.begin(), facts.end());
   context_.round_plan.add(std::move(spawned));
@@ -101,4 +101,4 @@ std::vector<SpareHosts::Waiting> SpareHosts::take(const std::function<bool(Waiti
   return taken;
 }
 
-}  // namespace dlaunch::launcher
+}  // namespace dlaunch::mpi

@@ -1,5 +1,5 @@
-// Progress, hangs (job/hangs.h) and stack reports of the ranks. A stack report is printed for a hang, before the job's
-// end, at the signal of --stacks-on, and for `dlaunch stacks`.
+#include "hangs/rank_watch.h"
+
 #include <spdlog/logger.h>
 
 #include <asio/steady_timer.hpp>
@@ -13,12 +13,11 @@
 #include "base/lifetime.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "hangs/progress_watch.h"
+#include "hangs/rank_stacks.h"
+#include "hangs/stacks_server.h"
 #include "job/hangs.h"
-#include "launcher/components.h"
 #include "launcher/frames.h"
-#include "launcher/progress_watch.h"
-#include "launcher/rank_stacks.h"
-#include "launcher/stacks_server.h"
 #include "launcher/waits.h"
 #include "output/file_layout.h"
 #include "report/lines.h"
@@ -26,7 +25,7 @@
 #include "report/stack_groups.h"
 #include "sys/clock.h"
 
-namespace dlaunch::launcher {
+namespace dlaunch::hangs {
 namespace {
 
 /// Time limits of the two samples of a stack report.
@@ -44,7 +43,7 @@ static_assert(kBeforeEnd.first + kBeforeEnd.second + kLeastFileWait < job::kStac
 
 /// The path prefix of stack files: next to the ranks' output files, else next to the record.
 std::string stacks_base(const plan::Plan& plan, const JobOptions& options) {
-  const std::vector<output::RankFacts> facts = rank_facts(plan);
+  const std::vector<output::RankFacts> facts = launcher::rank_facts(plan);
   if (facts.empty()) return {};
   const auto& files = options.output.files;
   if (std::string base = files ? output::stacks_base(*files, facts.front()) : ""; !base.empty()) return base;
@@ -53,13 +52,13 @@ std::string stacks_base(const plan::Plan& plan, const JobOptions& options) {
 }
 constexpr int kTicksToStacksServer = 5;  // a shorter job needs no stacks server
 
-class RankWatch final : public Component {
+class RankWatch final : public launcher::Component {
  public:
-  explicit RankWatch(const Context& context);
+  explicit RankWatch(const launcher::Context& context);
 
   void prepare(job::Job& job) override { job.show_stacks_first(); }
   bool on(int host, wire::Message& message, std::deque<sys::Fd>& fds) override;
-  void host_lost(int host, const HostFailure&) override { sampling_.host_lost(host); }
+  void host_lost(int host, const launcher::HostFailure&) override { sampling_.host_lost(host); }
   void perform(const job::Action& action) override;
   bool on_signal(int signal) override;
   void tick(job::Progress& progress) override;
@@ -87,10 +86,10 @@ class RankWatch final : public Component {
   bool may_be_ended() const;
   struct Write {
     Write(asio::io_context& io, report::StacksFiles::File& its_file)
-        : file(its_file), ended(io, file.fd(), Readiness::For::reading) {}
+        : file(its_file), ended(io, file.fd(), launcher::Readiness::For::reading) {}
     report::StacksFiles::File& file;
-    Readiness ended;
-    std::optional<Deadline> late;
+    launcher::Readiness ended;
+    std::optional<launcher::Deadline> late;
     std::function<void(report::StacksFiles::File*)> done;  // empty after its call
   };
   std::string all_threads(report::StacksFiles::File* file) const;
@@ -100,7 +99,7 @@ class RankWatch final : public Component {
   static void await_end(Write& write);
   static void end_write(Write& write);
 
-  const Context& context_;
+  const launcher::Context& context_;
   ProgressWatch progress_;
   StackSampling sampling_;
   StacksServer server_;
@@ -116,7 +115,7 @@ class RankWatch final : public Component {
   const Lifetime lifetime_;
 };
 
-RankWatch::RankWatch(const Context& context)
+RankWatch::RankWatch(const launcher::Context& context)
     : context_(context),
       progress_(context.plan, context.options, context.log),
       sampling_(context.io, context.hosts, context.plan),
@@ -315,6 +314,8 @@ void RankWatch::end_write(Write& write) {
 
 }  // namespace
 
-std::unique_ptr<Component> make_rank_watch(const Context& context) { return std::make_unique<RankWatch>(context); }
+std::unique_ptr<launcher::Component> make_rank_watch(const launcher::Context& context) {
+  return std::make_unique<RankWatch>(context);
+}
 
-}  // namespace dlaunch::launcher
+}  // namespace dlaunch::hangs

@@ -19,7 +19,7 @@
 #include "report/stack_groups.h"
 #include "wire/ranks.h"
 
-namespace dlaunch::launcher {
+namespace dlaunch::hangs {
 
 struct StackSnapshot {
   std::map<int, wire::Stacks> answers;  ///< by host; each answer is valid, and has only ranks of that host
@@ -37,7 +37,8 @@ class StackSampling {
   };  ///< the main thread of each rank; or all threads of the rank and of its descendants
   using Done = std::function<void(StackSnapshot snapshot)>;
 
-  StackSampling(asio::io_context& io, Hosts& hosts, const plan::Plan& plan) : io_(io), hosts_(hosts), plan_(plan) {}
+  StackSampling(asio::io_context& io, launcher::Hosts& hosts, const plan::Plan& plan)
+      : io_(io), hosts_(hosts), plan_(plan) {}
 
   /// Samples these ranks. `done` is never called from within this function.
   void begin(const std::set<int>& ranks, Depth depth, std::chrono::milliseconds limit, const Done& done);
@@ -56,7 +57,7 @@ class StackSampling {
   void end(std::uint32_t id);
 
   asio::io_context& io_;
-  Hosts& hosts_;
+  launcher::Hosts& hosts_;
   const plan::Plan& plan_;
   std::map<std::uint32_t, Request> requests_;
   std::uint32_t next_ = 1;
@@ -75,4 +76,4 @@ std::string whole_stacks(const StackSnapshot& snapshot, const plan::Plan& plan);
 /// "ranks 0-2,4-7 wait; rank 3 is running"
 std::string doing_text(const job::Verdict& verdict, const Worlds& worlds);
 
-}  // namespace dlaunch::launcher
+}  // namespace dlaunch::hangs
