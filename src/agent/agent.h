@@ -21,12 +21,12 @@
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
 #include "agent/launcher_watch.h"
-#include "agent/mpi_service.h"
+#include "mpi/mpi_service.h"
 #include "agent/rank_dirs.h"
 #include "agent/ranks.h"
 #include "agent/reaper.h"
 #include "agent/shared_memory.h"
-#include "agent/stack_sampler.h"
+#include "hangs/stack_sampler.h"
 #include "agent/task.h"
 #include "agent/termination_notices.h"
 #include "agent/workdir_setup.h"
@@ -56,7 +56,7 @@ class Agent {
     SharedMemory memory;
     Reaper reaper;
     WorkdirSetup workdir_setup;
-    MpiService mpi;
+    mpi::MpiService mpi;
     Ranks ranks;
     bool killed = false;  // the grace period is over, also for processes that the ranks left
   };
@@ -100,7 +100,7 @@ class Agent {
   Children children_;
   HostInspector inspector_;
   CommandRunner command_runner_;
-  StackSampler stack_sampler_;
+  hangs::StackSampler stack_sampler_;
   RankDirs rank_dirs_;
   std::unique_ptr<Round> round_;
   wire::Setup setup_;

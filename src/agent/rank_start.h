@@ -8,7 +8,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "agent/mpi_service.h"
+#include "mpi/mpi_service.h"
 #include "agent/process_spawner.h"
 #include "agent/program.h"
 #include "sys/fd.h"
@@ -33,7 +33,7 @@ void resize_terminal(int fd, wire::WindowSize size);
 struct LocalApp {
   wire::Program asked;
   tl::expected<std::string, Refusal> path;
-  ServedMpi mpi;
+  mpi::ServedMpi mpi;
 };
 
 /// The program and the working directory of one rank.

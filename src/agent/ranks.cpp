@@ -43,7 +43,7 @@ struct RankProcess {
   bool signalled = false;  // with HUP, INT, QUIT or TERM
 };
 
-Ranks::Ranks(asio::io_context& io, link::Link& link, Children& children, MpiService& mpi, const rlimit& open_files,
+Ranks::Ranks(asio::io_context& io, link::Link& link, Children& children, mpi::MpiService& mpi, const rlimit& open_files,
              JobDirectory& files, const JobCgroup& cgroup, const RankDirs& dirs, std::function<bool()> may_start)
     : io_(io),
       link_(link),

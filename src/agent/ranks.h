@@ -21,7 +21,7 @@
 #include "agent/environment.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
-#include "agent/mpi_service.h"
+#include "mpi/mpi_service.h"
 #include "agent/rank_dirs.h"
 #include "agent/rank_start.h"
 #include "agent/task.h"
@@ -39,7 +39,7 @@ class Ranks final : public Task {
  public:
   /// `open_files`: the ranks' limit. `files` and `cgroup` must outlive this object. `may_start` is called right before
   /// ranks are forked; if it returns false, these ranks are dropped without an answer.
-  Ranks(asio::io_context& io, link::Link& link, Children& children, MpiService& mpi, const rlimit& open_files,
+  Ranks(asio::io_context& io, link::Link& link, Children& children, mpi::MpiService& mpi, const rlimit& open_files,
         JobDirectory& files, const JobCgroup& cgroup, const RankDirs& dirs, std::function<bool()> may_start);
   ~Ranks() override;
 
@@ -85,7 +85,7 @@ class Ranks final : public Task {
   asio::io_context& io_;
   link::Link& link_;
   Children& children_;
-  MpiService& mpi_;
+  mpi::MpiService& mpi_;
   const rlimit open_files_;
   JobDirectory& files_;
   const JobCgroup& cgroup_;

@@ -2,7 +2,7 @@
 
 #include <csignal>
 
-#include "agent/stack_sampler.h"
+#include "hangs/stack_sampler.h"
 #include "agent_process.h"
 
 namespace dlaunch::agent {
@@ -53,7 +53,7 @@ TEST(AgentStacks, OmitsAnEndedRank) {
   EXPECT_TRUE(until_seen(agent, {2, {4}, false}, [](const wire::Stacks& told) { return told.ranks.empty(); }));
 }
 
-RankTree made_tree(std::uint32_t rank, std::size_t name_size) {
+hangs::RankTree made_tree(std::uint32_t rank, std::size_t name_size) {
   stacks::Sample sample;
   sample.pid = 5;
   sample.threads.resize(1);
@@ -62,10 +62,10 @@ RankTree made_tree(std::uint32_t rank, std::size_t name_size) {
 }
 
 TEST(AgentStacks, RankThatWasNotSampledInTimeHasNoStackAndNoHash) {
-  std::vector<RankTree> trees = {made_tree(0, 5), made_tree(1, 5)};
-  for (RankTree& rank : trees) rank.tree.processes[0].threads[0].locals_hash = 77;
+  std::vector<hangs::RankTree> trees = {made_tree(0, 5), made_tree(1, 5)};
+  for (hangs::RankTree& rank : trees) rank.tree.processes[0].threads[0].locals_hash = 77;
   trees[1].tree.timed_out = true;
-  const wire::Stacks told = stacks_answer({1, {}, false}, 0, trees);
+  const wire::Stacks told = hangs::stacks_answer({1, {}, false}, 0, trees);
   EXPECT_TRUE(told.sound());
   EXPECT_EQ(told.flags[0] & wire::Stacks::kTimedOut, 0u);
   EXPECT_NE(told.locals[0], 0);
@@ -77,9 +77,9 @@ TEST(AgentStacks, RankThatWasNotSampledInTimeHasNoStackAndNoHash) {
 }
 
 TEST(AgentStacks, AnswerNeverExceedsItsMessage) {
-  std::vector<RankTree> trees;
+  std::vector<hangs::RankTree> trees;
   for (std::uint32_t rank = 0; rank < 200; ++rank) trees.push_back(made_tree(rank, rank % 2 == 0 ? 400 : 3000));
-  const wire::Stacks told = stacks_answer({1, {}, true}, 0, trees);
+  const wire::Stacks told = hangs::stacks_answer({1, {}, true}, 0, trees);
   EXPECT_TRUE(told.sound());
   EXPECT_TRUE(wire::fits(told));
   EXPECT_EQ(told.ranks.size(), 200u);

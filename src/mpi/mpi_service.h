@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "agent/job_directory.h"
-#include "agent/pmix_service.h"
+#include "mpi/pmix_service.h"
 #include "agent/task.h"
 #include "link/link.h"
 #include "pmi/probe.h"
@@ -27,7 +27,7 @@
 #include "sys/fd.h"
 #include "wire/message.h"
 
-namespace dlaunch::agent {
+namespace dlaunch::mpi {
 
 /// The PMI connections of this host's ranks: a socket pair per rank, served by the pmi::PmiServer of the rank's world.
 /// Requests about other hosts go through the link. Owned by MpiService; loop and link must outlive this object.
@@ -89,9 +89,9 @@ struct ServedMpi {
   bool pmix = false;  ///< ranks get the PMIx variables
 };
 
-class MpiService final : public Task {
+class MpiService final : public agent::Task {
  public:
-  MpiService(asio::io_context& io, link::Link& link, Children& children, JobDirectory& files)
+  MpiService(asio::io_context& io, link::Link& link, agent::Children& children, agent::JobDirectory& files)
       : pmi_(io, link), pmix_(io, link, children, files) {}
 
   // ---- for Ranks ----
@@ -134,4 +134,4 @@ class MpiService final : public Task {
   std::uint32_t ranks_ = 0;  // of the newest world; 0: MPI is not served
 };
 
-}  // namespace dlaunch::agent
+}  // namespace dlaunch::mpi

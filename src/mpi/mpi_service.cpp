@@ -1,4 +1,4 @@
-#include "agent/mpi_service.h"
+#include "mpi/mpi_service.h"
 
 #include <sys/socket.h>
 
@@ -16,7 +16,7 @@
 #include "sys/files.h"
 #include "wire/mpi.h"
 
-namespace dlaunch::agent {
+namespace dlaunch::mpi {
 namespace {
 
 /// The MPI family of a program; unknown if a preloaded library may bring MPI into the program.
@@ -52,7 +52,7 @@ ServedMpi MpiService::serve(const std::string& path, std::vector<std::string>& e
   if (ranks_ == 0) return {};
   const pmi::Family family = family_of(path, env);
   const ServedMpi served{family, pmi_.serves(family), pmix_.serves(family)};
-  if (served.pmix && !served.pmi) drop_planned_pmi1(env, ranks_);
+  if (served.pmix && !served.pmi) agent::drop_planned_pmi1(env, ranks_);
   return served;
 }
 
@@ -60,8 +60,8 @@ std::vector<std::string> MpiService::environment(const wire::Spawn& spawn, const
                                                  const ServedMpi& served) const {
   std::vector<std::string> env = spawn.env;
   if (!served.pmix || !pmix_.in_world(spawn.rank)) return env;
-  if (!served.pmi) drop_pmi1(env);
-  add_missing(env, program.env, pmix_.environment(spawn, served.family, program.argv.front()));
+  if (!served.pmi) agent::drop_pmi1(env);
+  agent::add_missing(env, program.env, pmix_.environment(spawn, served.family, program.argv.front()));
   return env;
 }
 
@@ -213,4 +213,4 @@ void PmiService::act(const World&, const pmi::Abort& abort) {
   link_.send(wire::MpiAbort{abort.rank, abort.code, sys::wall_ns()});
 }
 
-}  // namespace dlaunch::agent
+}  // namespace dlaunch::mpi

@@ -1,4 +1,4 @@
-#include "agent/stack_sampler.h"
+#include "hangs/stack_sampler.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,7 @@
 #include "sys/clock.h"
 #include "sys/io.h"
 
-namespace dlaunch::agent {
+namespace dlaunch::hangs {
 namespace {
 
 constexpr std::chrono::milliseconds kSampleLimit{1000};  // for all ranks of this host together
@@ -276,4 +276,4 @@ std::vector<RankTree> sample_in_shares(const StackSampler::RankPids& ranks, Time
   return trees;
 }
 
-}  // namespace dlaunch::agent
+}  // namespace dlaunch::hangs

@@ -1,11 +1,11 @@
 // A slow rank uses only its part of the time of a stack sample.
-#include "agent/stack_sampler.h"
+#include "hangs/stack_sampler.h"
 
 #include <gmock/gmock.h>
 
 #include <map>
 
-namespace dlaunch::agent {
+namespace dlaunch::hangs {
 namespace {
 
 using std::chrono::milliseconds;
@@ -71,4 +71,4 @@ TEST(SampleShares, HostWithoutTimeHasNoRanks) {
 }
 
 }  // namespace
-}  // namespace dlaunch::agent
+}  // namespace dlaunch::hangs

@@ -31,7 +31,7 @@
 #include "sys/oom_kills.h"
 #include "wire/message.h"
 
-namespace dlaunch::agent {
+namespace dlaunch::mpi {
 
 // Finds the world of a rank among the worlds known to this host. PURE.
 
@@ -48,7 +48,7 @@ class PmixService {
   static constexpr std::chrono::seconds kPatience{30};      ///< for dlaunch-pmix to be ready
   static constexpr std::chrono::milliseconds kGrace{1000};  ///< for ranks that wait for a rank that never joins
 
-  PmixService(asio::io_context& io, link::Link& link, Children& children, JobDirectory& files);
+  PmixService(asio::io_context& io, link::Link& link, agent::Children& children, agent::JobDirectory& files);
 
   void configure(const wire::MpiWorld& world);
   /// Whether ranks of such a program get the PMIx variables. From then on clients may connect.
@@ -94,13 +94,13 @@ class PmixService {
   void read_stderr();
   void watch();
   bool waits_forever(const World& world) const;
-  void process_ended(const Children::End& end);
+  void process_ended(const agent::Children::End& end);
   void fail(std::string why, std::string hint);
 
   asio::io_context& io_;
   link::Link& link_;
-  Children& children_;
-  JobDirectory& files_;
+  agent::Children& children_;
+  agent::JobDirectory& files_;
   asio::posix::stream_descriptor listener_;
   asio::posix::stream_descriptor error_output_;  // stderr of dlaunch-pmix
   asio::steady_timer timer_;
@@ -124,4 +124,4 @@ class PmixService {
   const Lifetime lifetime_;
 };
 
-}  // namespace dlaunch::agent
+}  // namespace dlaunch::mpi

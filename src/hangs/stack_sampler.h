@@ -26,7 +26,7 @@
 #include "wire/message.h"
 #include "wire/ranks.h"
 
-namespace dlaunch::agent {
+namespace dlaunch::hangs {
 
 struct RankTree {
   std::uint32_t rank = 0;
@@ -38,7 +38,7 @@ struct RankTree {
 wire::Stacks stacks_answer(const wire::SampleStacks& question, std::int64_t time_ns,
                            const std::vector<RankTree>& ranks);
 
-class StackSampler final : public Task {
+class StackSampler final : public agent::Task {
  public:
   using RankPids = std::vector<std::pair<std::uint32_t, pid_t>>;
 
@@ -83,4 +83,4 @@ class StackSampler final : public Task {
 std::vector<RankTree> sample_in_shares(const StackSampler::RankPids& ranks, Time end, const std::function<Time()>& now,
                                        const std::function<stacks::Tree(pid_t pid, Time deadline)>& take);
 
-}  // namespace dlaunch::agent
+}  // namespace dlaunch::hangs

@@ -1,4 +1,4 @@
-#include "agent/pmix_service.h"
+#include "mpi/pmix_service.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -20,7 +20,7 @@
 #include "sys/inherited.h"
 #include "sys/io.h"
 
-namespace dlaunch::agent {
+namespace dlaunch::mpi {
 namespace {
 
 constexpr size_t kLastStderr = 2048;
@@ -34,7 +34,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
-PmixService::PmixService(asio::io_context& io, link::Link& link, Children& children, JobDirectory& files)
+PmixService::PmixService(asio::io_context& io, link::Link& link, agent::Children& children, agent::JobDirectory& files)
     : io_(io),
       link_(link),
       children_(children),
@@ -157,13 +157,13 @@ bool PmixService::spawn(const std::string& path, sys::Fd& socket) {
   if (!errors.read) return false;
   char name[] = "dlaunch-pmix";
   char* const argv[] = {name, nullptr};
-  Launch launch = launch_helper(path.c_str(), argv);
+  agent::Launch launch = agent::launch_helper(path.c_str(), argv);
   launch.in = theirs.get();
   launch.out = errors.write.get();  // libpmix may print; its output must not become a frame
   launch.err = errors.write.get();
   launch.wait = true;  // `path` may be a descriptor of this process, which must stay open until the exec
   oom_.emplace();
-  const auto pid = children_.spawn(launch, lifetime_.guard([this](const Children::End& end) { process_ended(end); }));
+  const auto pid = children_.spawn(launch, lifetime_.guard([this](const agent::Children::End& end) { process_ended(end); }));
   if (!pid) {
     errno = pid.error();
     return false;
@@ -245,7 +245,7 @@ void PmixService::watch() {
   }));
 }
 
-void PmixService::process_ended(const Children::End& end) {
+void PmixService::process_ended(const agent::Children::End& end) {
   pid_ = 0;
   bridge_.reset();
   if (phase_ == Phase::over) return;
@@ -295,4 +295,4 @@ void PmixService::stop() {
   watch_.cancel();
 }
 
-}  // namespace dlaunch::agent
+}  // namespace dlaunch::mpi
