@@ -60,7 +60,7 @@ int write_file(const sys::HeldDirectory& directory, const std::string& name, std
   return file && sys::write_all(file.get(), bytes) ? 0 : errno;
 }
 
-/// In a child. Returns 0 or an errno; another user's directory stays.
+/// In a child. Returns 0 or an errno, also ENOENT; another user's directory stays.
 template <class IsOwn>
 int remove_tree(const std::string& path, IsOwn is_own) {
   return in_child([&] {
@@ -68,7 +68,7 @@ int remove_tree(const std::string& path, IsOwn is_own) {
     for (int tries = 0; tries < kRemovals; ++tries) {
       const sys::HeldPlace place = sys::HeldPlace::of(path);
       error = place ? place.directory.remove_directory(place.name, is_own) : errno;
-      if (error == 0 || error == ENOENT) return 0;
+      if (error == 0 || error == ENOENT) break;
     }
     return error;
   });
@@ -85,7 +85,7 @@ bool is_own(const struct stat& directory) { return directory.st_uid == ::geteuid
 /// A directory that this job has made. The device and the inode are those of the directory itself.
 struct JobDirectory::Made {
   char path[PATH_MAX];  // "": there is no directory
-  struct stat facts;
+  struct stat facts;    // empty: unknown
 
   /// Returns the open directory. On failure errno is set, and nothing is left. `change` performs the system calls that
   /// change the disk.
@@ -94,7 +94,11 @@ struct JobDirectory::Made {
     const sys::HeldPlace place = new_path.size() < sizeof path ? sys::HeldPlace::of(new_path) : sys::HeldPlace();
     if (!place) return {};
     const auto create = [&] { return ::mkdirat(place.directory.fd(), place.name.c_str(), S_IRWXU) == 0 ? 0 : errno; };
-    if ((errno = change(create, {place.directory.fd()})) != 0) return {};
+    errno = change(create, {place.directory.fd()});
+    if (errno != 0) {
+      if (errno == ETIMEDOUT) note(new_path, {});  // the disk may create the directory later
+      return {};
+    }
     sys::HeldDirectory made = place.directory.open_below(place.name);
     const auto its = made ? made.facts() : std::nullopt;
     if (!its) {
@@ -103,13 +107,21 @@ struct JobDirectory::Made {
       errno = error;
       return {};
     }
-    facts = *its;
-    std::memcpy(path, new_path.c_str(), new_path.size() + 1);
+    note(new_path, *its);
     return made;
   }
 
+  void note(const std::string& new_path, const struct stat& its) {
+    facts = its;
+    std::memcpy(path, new_path.c_str(), new_path.size() + 1);
+  }
+
   int remove() const {
-    return remove_tree(path, [&](const struct stat& its) { return sys::is_same(its, facts); });
+    const bool is_known = facts.st_ino != 0;
+    const int error =
+        remove_tree(path, [&](const struct stat& its) { return is_known ? sys::is_same(its, facts) : is_own(its); });
+    if (error != ENOENT) return error;
+    return is_known ? 0 : ETIMEDOUT;
   }
 };
 
@@ -190,7 +202,7 @@ std::vector<std::string> JobDirectory::remove_left() const {
       const auto facts = ours ? parent.facts_of(name) : std::nullopt;
       if (!facts || !S_ISDIR(facts->st_mode) || !is_own(*facts)) return true;
       const int failed = remove_tree(where + '/' + name, is_own);
-      if (failed != 0) left.push_back(not_removed(where + '/' + name, failed));
+      if (failed != 0 && failed != ENOENT) left.push_back(not_removed(where + '/' + name, failed));
       return failed != ETIMEDOUT;
     });
   }

@@ -8,13 +8,13 @@
 namespace dlaunch::session {
 
 inline launcher::Components make_components(const launcher::Context& context) {
-  using namespace launcher;
-  Components components;
+  launcher::Components components;
   for (const auto make : {
-           make_preemption, make_terminal, make_staging,
-           make_sidecar,  // before stdin: takes messages about a process that is not a rank
-           make_stdin, mpi::make_wire_up, hangs::make_rank_watch, make_sweeps, make_agent_texts,
-           make_host_actions,  // after stdin, which restores the terminal before this process stops
+           launcher::make_preemption, launcher::make_terminal, launcher::make_staging,
+           launcher::make_sidecar,  // before stdin: takes messages about a process that is not a rank
+           launcher::make_stdin, mpi::make_wire_up, hangs::make_rank_watch, launcher::make_sweeps,
+           launcher::make_agent_texts,
+           launcher::make_host_actions,  // after stdin, which restores the terminal before this process stops
        }) {
     components.push_back(make(context));
   }

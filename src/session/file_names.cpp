@@ -161,7 +161,8 @@ static std::vector<NamedFile> named_files(const JobOptions& options, const std::
                                           const plan::Plan& plan, const std::vector<NamedFile>& read) {
   std::vector<NamedFile> all;
   const auto add = [&](std::string_view option, const std::string& path, const std::string& spelled = {}) {
-    if (path.empty() || path.starts_with("/dev/") || path.starts_with("/proc/")) return;
+    const bool is_descriptor = path.starts_with("/proc/") && path.find("/fd/") != path.npos;
+    if (path.empty() || path.starts_with("/dev/") || is_descriptor) return;
     all.push_back({option, path, spelled.empty() ? path : spelled});
   };
   add("--report", normal(options.report_file));

@@ -593,6 +593,7 @@ class Frozen(Stuck):
             self.begin("--fake-hosts", "2x1", "--restarts", 1, "-n", 2, "true", env={"TMPDIR": str(self.disk)}))
         self.assertLess(took, 20)
         self.assertNotIn(b"heartbeats", result.stderr)
+        self.assertRegex(result.stderr.decode(), f"cannot remove {self.disk}/dlaunch-.*: the disk does not respond\n")
         self.thaw()
         self.assert_nothing_left()
 

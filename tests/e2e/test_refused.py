@@ -219,9 +219,11 @@ class Names(Case):
             with self.subTest(one=one, other=other):
                 self.assert_exit(self.run_dlaunch("--stdout-file", one, "--stderr-file", other, "-n", 1, *sh("echo out; echo err >&2")), 0)
                 self.assertEqual(sorted((self.dir / one).read_bytes().split()), [b"err", b"out"])
-        result = self.run_dlaunch("--stdout-file", "real/../y", "--stderr-file", "y", "-n", 1, "true")
-        self.assert_exit(result, 2)
-        self.assertIn(b"both write one file", result.stderr)
+        for one, other in (("real/../y", "y"), (f"/proc/self/root{self.dir}/y", "y"), ("/proc/self/cwd/y", "y")):
+            with self.subTest(one=one, other=other):
+                result = self.run_dlaunch("--stdout-file", one, "--stderr-file", other, "-n", 1, "true")
+                self.assert_exit(result, 2)
+                self.assertIn(b"both write one file", result.stderr)
 
     @promise(LOSES_NOTHING, mode=(START, FILES))
     def test_output_in_place_of_a_program_in_path_is_rejected(self):
