@@ -8,9 +8,9 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "mpi/mpi_service.h"
 #include "agent/process_spawner.h"
 #include "agent/program.h"
+#include "mpi/mpi_service.h"
 #include "sys/fd.h"
 #include "wire/message.h"
 

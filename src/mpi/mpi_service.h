@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "agent/job_directory.h"
-#include "mpi/pmix_service.h"
 #include "agent/task.h"
 #include "link/link.h"
+#include "mpi/pmix_service.h"
 #include "pmi/probe.h"
 #include "pmi/server.h"
 #include "sys/fd.h"

@@ -163,7 +163,8 @@ bool PmixService::spawn(const std::string& path, sys::Fd& socket) {
   launch.err = errors.write.get();
   launch.wait = true;  // `path` may be a descriptor of this process, which must stay open until the exec
   oom_.emplace();
-  const auto pid = children_.spawn(launch, lifetime_.guard([this](const agent::Children::End& end) { process_ended(end); }));
+  const auto pid =
+      children_.spawn(launch, lifetime_.guard([this](const agent::Children::End& end) { process_ended(end); }));
   if (!pid) {
     errno = pid.error();
     return false;

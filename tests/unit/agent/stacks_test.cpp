@@ -2,8 +2,8 @@
 
 #include <csignal>
 
-#include "hangs/stack_sampler.h"
 #include "agent_process.h"
+#include "hangs/stack_sampler.h"
 
 namespace dlaunch::agent {
 namespace {
