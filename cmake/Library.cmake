@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 find_package(tl-expected REQUIRED)
 find_package(Threads REQUIRED)
 
-set(library_modules asio ascend_tables base dialback dialback_node dialback_protocol hosts job launcher link machine net output
+set(library_modules asio ascend_tables base dialback dialback_node dialback_protocol hangs hosts job launcher link machine mpi net output
   place place_table plan pmi pmix report session settle_hosts spdlog sys transport transport_parsers wire)
 list(TRANSFORM library_modules REPLACE "(.+)" "$<TARGET_OBJECTS:dlaunch_\\1>" OUTPUT_VARIABLE library_objects)
 add_library(libdlaunch STATIC ${library_objects})
