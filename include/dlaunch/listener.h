@@ -11,7 +11,8 @@ namespace dlaunch {
 
 /// The thread that called run() makes all calls, one at a time. During a call, dlaunch does not read from the ranks. If
 /// a call takes 15 s, the agents consider this process dead. An exception of a callback ends the job, and run() throws
-/// it. `id` is an index into Plan::ranks; the sidecar of the plan has the next number after the last rank.
+/// it. `id` is an index into Plan::ranks; the sidecar, or the first spawned rank, has the next number after the last
+/// one.
 class Listener {
  public:
   enum class Level { error, note, info, detail };  ///< detail: the lines that only -vv prints

@@ -17,8 +17,9 @@ class HostSession;
 }
 
 /// Starts the ranks, forwards their output, stops all of them at the end of the job, and returns after the last process
-/// of the job has ended. The Outcome describes the end of the job, with the spawned ranks after the ranks of the plan;
-/// an Error means that no rank was started.
+/// of the job has ended. The Outcome describes the end of the job. Spawned ranks have the ids after the ranks of the
+/// plan; numbers of hosts are those of the last round. The record (JobOptions::report_file) names the host of each
+/// rank. An Error means that no rank was started, or that a further round could not be prepared.
 ///
 /// Changes to this process, which run() reverts before it returns:
 /// - Signals: run() handles INT, TERM, HUP, QUIT, USR1, USR2, TSTP, CONT, WINCH and CHLD, except ignored signals, and

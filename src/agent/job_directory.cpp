@@ -51,7 +51,7 @@ int in_child(const std::function<int()>& work, std::vector<int> kept = {}) {
   const auto result = child ? child->read_all(kPatience) : std::nullopt;
   if (!result) return errno;
   child->wait(kPatience);
-  return static_cast<int>(parse_int(*result, 0, INT_MAX).value_or(EINTR));  // EINTR: somebody killed the child
+  return static_cast<int>(parse_int(*result, 0, INT_MAX).value_or(EINTR));  // EINTR: the child was killed
 }
 
 /// Returns 0 or an errno.
@@ -87,8 +87,8 @@ struct JobDirectory::Made {
   char path[PATH_MAX];  // "": there is no directory
   struct stat facts;    // empty: unknown
 
-  /// Returns the open directory. On failure errno is set, and nothing is left. `change` performs the system calls that
-  /// change the disk.
+  /// Returns the open directory. On failure errno is set; a disk that does not respond may create the directory later.
+  /// `change` performs the system calls that change the disk.
   sys::HeldDirectory make(const std::string& new_path, const Change& change) {
     if (new_path.size() >= sizeof path) errno = ENAMETOOLONG;
     const sys::HeldPlace place = new_path.size() < sizeof path ? sys::HeldPlace::of(new_path) : sys::HeldPlace();
@@ -96,7 +96,7 @@ struct JobDirectory::Made {
     const auto create = [&] { return ::mkdirat(place.directory.fd(), place.name.c_str(), S_IRWXU) == 0 ? 0 : errno; };
     errno = change(create, {place.directory.fd()});
     if (errno != 0) {
-      if (errno == ETIMEDOUT) note(new_path, {});  // the disk may create the directory later
+      if (errno == ETIMEDOUT) note(new_path, {});
       return {};
     }
     sys::HeldDirectory made = place.directory.open_below(place.name);

@@ -3,7 +3,8 @@
 // fork: guardian and worker share the paths. The agent removes both directories at the end of the job; the guardian
 // removes them again. If both were killed, another agent of the job removes the files: all names start with "dlaunch-"
 // and contain the job's id. Another user who may write to TMPDIR cannot exchange the directory: the worker uses its
-// descriptor, and both remove only the directory with the same device and inode. A child process changes the disk.
+// descriptor, and both remove only the directory with the same device and inode. A child process changes the disk of
+// TMPDIR, which may not respond. If the child did not create the directory in time, the name and the owner are enough.
 #pragma once
 
 #include <optional>

@@ -68,7 +68,10 @@ bool Reaper::end_agents(Clock::time_point now) {
 
 void Reaper::step() {
   const bool own_children = target_.entries.empty();
-  if (own_children && sys::reap_all(reaped_)) return finish({});
+  const auto reaped = [this](int pid, int) {
+    if (reaped_) reaped_(pid);
+  };
+  if (own_children && sys::reap_all(reaped)) return finish({});
   if (!own_children && !own_pids_) {
     cgroup_.kill();
     return finish({kUnseen});

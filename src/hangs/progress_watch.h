@@ -1,4 +1,4 @@
-// Reads the ranks' progress from their output, and reports ranks that lag (job/rank_progress.h). Owned by the Launcher
+// Reads the ranks' progress from their output, and reports ranks that lag (job/rank_progress.h). Owned by RankWatch
 // for one round; all constructor arguments must outlive this object.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Serves `dlaunch stacks JOB` on an abstract Unix socket (sys/job_socket.h), closed to other users and without an entry
 // in the file system. A request is one line; the answer is text until the end of the stream. One client at a time;
 // others wait in order. A client that does not send or read is dropped after kPatience. Clients of other users are
-// dropped at once, also while a client is served: other users cannot block the owner's client. Owned by the Launcher.
+// dropped at once, also while a client is served: other users cannot block the owner's client. Owned by RankWatch.
 #pragma once
 
 #include <asio/io_context.hpp>

@@ -14,6 +14,7 @@
 
 #include "base/index_cast.h"
 #include "base/text.h"
+#include "sys/descendants.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -307,6 +308,10 @@ void Hosts::lose(int host, const HostFailure& loss) { failed(*at_index(slots_, h
 transport::ReasonLine Hosts::manager_notice(int host) const {
   const auto& link = at_index(slots_, host)->link;
   return link ? link->manager_notice() : transport::ReasonLine();
+}
+
+void Hosts::reap() {
+  sys::reap_all([this](int pid, int wait_status) { transport_.reaped(pid, wait_status); });
 }
 
 void Hosts::drop(int host) {

@@ -78,6 +78,8 @@ class Hosts {
   std::unique_ptr<HostLink> open_again(int host, HostLink::Handlers handlers, std::string& why);
   /// The termination message of the host's transport command (HostLink::manager_notice).
   transport::ReasonLine manager_notice(int host) const;
+  /// Reaps the ended children of this process; as PID 1 of a container, also the orphans of other processes.
+  void reap();
   /// From now on this host is not reported.
   void drop(int host);
   void close();

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "launcher/frames.h"
-#include "sys/descendants.h"
 #include "sys/process_state.h"
 
 namespace dlaunch::launcher {
@@ -232,7 +231,7 @@ void Launcher::wait_signal() {
 }
 
 void Launcher::on_signal(int signal) {
-  if (signal == SIGCHLD) return void(sys::reap_all());  // as PID 1 of a container, also for other processes' orphans
+  if (signal == SIGCHLD) return parts_.hosts.reap();
   parts_.log.info("received {}", signal_name(signal));
   for (const auto& component : components_) {
     if (component->on_signal(signal)) return;

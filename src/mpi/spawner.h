@@ -11,7 +11,6 @@
 #include "dlaunch/error.h"
 #include "job/job.h"
 #include "launcher/component.h"
-#include "launcher/hosts.h"
 #include "mpi/coordinators.h"
 #include "plan/spawn_plan.h"
 #include "wire/message.h"

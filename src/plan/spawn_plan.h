@@ -52,12 +52,12 @@ size_t host_count(const Plan& plan);
 Result<SpawnPlan> plan_spawn(const Plan& plan, const SpawnRequest& request, std::vector<int> running);
 
 /// The plan of a round, with the worlds that its ranks spawned. Ranks, programs and hosts are only appended, and keep
-/// their numbers. All parts of the launcher read now(); only the launcher's Spawner and SpareHosts add to it.
+/// their numbers. All parts of the launcher read now(); only mpi::Spawner and mpi::SpareHosts add to it.
 class RoundPlan {
  public:
   explicit RoundPlan(Plan plan) : plan_(std::move(plan)) {}
 
-  /// Until the end of this object.
+  /// The reference is valid until the end of this object.
   const Plan& now() const { return plan_; }
 
   /// Appends the world. Returns the world's number.

@@ -19,6 +19,7 @@
 #include "output/file_layout.h"
 #include "session/same_files.h"
 #include "sys/files.h"
+#include "sys/inherited.h"
 #include "wire/archive.h"
 
 namespace dlaunch::session {
@@ -161,8 +162,7 @@ static std::vector<NamedFile> named_files(const JobOptions& options, const std::
                                           const plan::Plan& plan, const std::vector<NamedFile>& read) {
   std::vector<NamedFile> all;
   const auto add = [&](std::string_view option, const std::string& path, const std::string& spelled = {}) {
-    const bool is_descriptor = path.starts_with("/proc/") && path.find("/fd/") != path.npos;
-    if (path.empty() || path.starts_with("/dev/") || is_descriptor) return;
+    if (path.empty() || path.starts_with("/dev/") || sys::named_descriptor(path)) return;
     all.push_back({option, path, spelled.empty() ? path : spelled});
   };
   add("--report", normal(options.report_file));

@@ -124,12 +124,13 @@ void become_subreaper() {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) throw_errno("prctl(PR_SET_CHILD_SUBREAPER)");
 }
 
-bool reap_all(const std::function<void(int)>& reaped) {
+bool reap_all(const std::function<void(int pid, int wait_status)>& reaped) {
   for (int children = 0; children < kMostReaped; ++children) {
-    const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
+    int wait_status = 0;
+    const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
     if (pid == 0) return false;
     if (pid < 0 && errno == ECHILD) return true;
-    if (pid > 0 && reaped) reaped(pid);
+    if (pid > 0 && reaped) reaped(pid, wait_status);
   }
   return false;
 }

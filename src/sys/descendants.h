@@ -20,8 +20,9 @@ void become_subreaper();
 /// Limit of children reaped by one call: others may end as fast as this process reaps, and the loop must continue.
 inline constexpr int kMostReaped = 1000;
 
-/// Reaps up to kMostReaped ended children and passes their pids. Returns true if no child is left.
-bool reap_all(const std::function<void(int)>& reaped = {});
+/// Reaps up to kMostReaped ended children and passes their pids, with the status of waitpid. Returns true if no child
+/// is left.
+bool reap_all(const std::function<void(int pid, int wait_status)>& reaped = {});
 
 struct Process {
   int pid = 0;

@@ -118,19 +118,12 @@ std::optional<HelperProcess> HelperProcess::start(const std::function<void(Ends)
   errno = error;
   if (pid < 0) return std::nullopt;
   Fd handle = open_pidfd(pid);
-  if (!handle) {
-    const int why = errno;
-    ::kill(pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
-    errno = why;
-    return std::nullopt;
-  }
   write_all(gate.write.get(), "b");
   return HelperProcess(pid, std::move(handle), std::move(to.write), std::move(ours));
 }
 
 HelperProcess::~HelperProcess() {
-  if (!handle_) return;
+  if (!owned_) return;
   kill();
   wait(std::chrono::milliseconds(0));
 }
@@ -166,9 +159,17 @@ bool HelperProcess::receive(std::string& got) const {
   }
 }
 
-void HelperProcess::kill() { ::syscall(SYS_pidfd_send_signal, handle_.get(), SIGKILL, nullptr, 0); }
+void HelperProcess::kill() {
+  siginfo_t unused{};
+  if (handle_) {
+    ::syscall(SYS_pidfd_send_signal, handle_.get(), SIGKILL, nullptr, 0);
+  } else if (::waitid(P_PID, static_cast<id_t>(pid_), &unused, WEXITED | WNOHANG | WNOWAIT) == 0) {  // still a child
+    ::kill(pid_, SIGKILL);
+  }
+}
 
 bool HelperProcess::wait(std::chrono::milliseconds longest) {
+  if (!handle_) return reap_by(pid_, handle_, Clock::now() + longest);
   pollfd ended{handle_.get(), POLLIN, 0};
   if (poll_until({&ended, 1}, Clock::now() + longest) <= 0) return false;
   siginfo_t status{};

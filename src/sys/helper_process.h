@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sys/fd.h"
@@ -34,12 +35,17 @@ class HelperProcess {
   /// exits when `work` returns. Returns nullopt with errno set if descriptors, processes or memory run out.
   static std::optional<HelperProcess> start(const std::function<void(Ends)>& work,
                                             Inherited inherited = Inherited::closed, std::vector<int> kept = {});
-  HelperProcess(HelperProcess&&) = default;
+  HelperProcess(HelperProcess&& other) noexcept
+      : pid_(other.pid_),
+        owned_(std::exchange(other.owned_, false)),
+        handle_(std::move(other.handle_)),
+        in_(std::move(other.in_)),
+        out_(std::move(other.out_)) {}
   HelperProcess& operator=(HelperProcess&&) = delete;
   /// Kills a running child, without waiting for it.
   ~HelperProcess();
   /// The child goes on after this object.
-  void leave() { handle_.reset(); }
+  void leave() { owned_ = false; }
 
   int pid() const { return pid_; }
   const Fd& in() const { return in_; }    ///< the parent writes; blocking unless changed
@@ -63,7 +69,8 @@ class HelperProcess {
   HelperProcess(int pid, Fd handle, Fd in, Fd out);
 
   int pid_;
-  Fd handle_;  // a pidfd: the pid may belong to another process after this process reaped the child elsewhere
+  bool owned_ = true;
+  Fd handle_;  // a pidfd, because this process may reap the child elsewhere; empty before Linux 5.3
   Fd in_;
   Fd out_;
 };

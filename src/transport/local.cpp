@@ -164,8 +164,15 @@ Result<Connection> Local::start() {
 }
 
 void Local::forward(int signal) {
-  // Agents are not reaped before close(), so their pids stay valid.
-  for (const Agent& agent : agents_) ::kill(agent.pid, signal);
+  for (const Agent& agent : agents_) {
+    if (!agent.wait_status) ::kill(agent.pid, signal);  // else the pid may belong to another process
+  }
+}
+
+void Local::reaped(int pid, int wait_status) {
+  for (Agent& agent : agents_) {
+    if (agent.pid == pid && !agent.wait_status) agent.wait_status = wait_status;
+  }
 }
 
 void Local::report(const std::vector<sys::Process>& left) const {
@@ -180,8 +187,8 @@ void Local::close() {
   early_.reset();
   bool gave_up = true;  // each agent has exited, and has reported the processes that do not end after KILL
   for (const Agent& agent : agents_) {
-    int wait_status = kNotReaped;
-    sys::reap_by(agent.pid, agent.handle, Clock::now() + kExitWait, &wait_status);
+    int wait_status = agent.wait_status.value_or(kNotReaped);
+    if (!agent.wait_status) sys::reap_by(agent.pid, agent.handle, Clock::now() + kExitWait, &wait_status);
     gave_up = gave_up && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
   }
   const auto others = end_orphans_ ? sys::OtherSessions::ended : sys::OtherSessions::kept;

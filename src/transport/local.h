@@ -30,6 +30,7 @@ class Local : public Transport {
   /// Starts the agent for the first open() in advance. If open() never follows, close() ends the agent.
   void start_early();
   Result<Connection> open(const plan::Host& host) override;
+  void reaped(int pid, int wait_status) override;
   void close() override;
   /// This process belongs to the job: close() also ends orphans without the job's environment. Without effect if this
   /// process is PID 1 or already has a child: an orphan may then come from another process. Call before the job starts
@@ -37,14 +38,15 @@ class Local : public Transport {
   void end_orphans();
   /// From now on this process also starts other commands. close() must not end the orphans of other commands.
   void start_other_commands() { end_orphans_ = false; }
-  /// Signals the agents, which report the signal to their launcher. After TERM, INT or HUP this machine, or the part of
-  /// this process in a job, ends.
+  /// Signals the agents that were not reaped, which report the signal to their launcher. After TERM, INT or HUP this
+  /// machine, or the part of this process in a job, ends.
   void forward(int signal);
 
  private:
   struct Agent {
     int pid;
-    sys::Fd handle;  // a pidfd; empty before Linux 5.3
+    sys::Fd handle;                       // a pidfd; empty before Linux 5.3
+    std::optional<int> wait_status = {};  // if the caller of reaped() has reaped the agent
   };
   Result<Connection> start();
   void report(const std::vector<sys::Process>& left) const;

@@ -40,6 +40,8 @@ class Transport {
   }
   /// Called after a series of open() calls, so that their work can start in one step.
   virtual void open_together() {}
+  /// A child of this process has ended, and the caller has reaped the child.
+  virtual void reaped(int /*pid*/, int /*wait_status*/) {}
   /// Call after the job. Waits, for a bounded time, until all processes started by open() are gone.
   virtual void close() = 0;
 };
@@ -57,6 +59,7 @@ class ByHost : public Transport {
   }
   bool reconnects(const plan::Host& host) const override { return (host.local ? here_ : elsewhere_).reconnects(host); }
   void open_together() override { elsewhere_.open_together(); }
+  void reaped(int pid, int wait_status) override { here_.reaped(pid, wait_status); }
   void close() override {
     here_.close();
     elsewhere_.close();

@@ -219,7 +219,8 @@ class Names(Case):
             with self.subTest(one=one, other=other):
                 self.assert_exit(self.run_dlaunch("--stdout-file", one, "--stderr-file", other, "-n", 1, *sh("echo out; echo err >&2")), 0)
                 self.assertEqual(sorted((self.dir / one).read_bytes().split()), [b"err", b"out"])
-        for one, other in (("real/../y", "y"), (f"/proc/self/root{self.dir}/y", "y"), ("/proc/self/cwd/y", "y")):
+        (self.dir / "fd").mkdir()
+        for one, other in (("real/../y", "y"), (f"/proc/self/root{self.dir}/y", "y"), ("/proc/self/cwd/fd/y", "fd/y")):
             with self.subTest(one=one, other=other):
                 result = self.run_dlaunch("--stdout-file", one, "--stderr-file", other, "-n", 1, "true")
                 self.assert_exit(result, 2)

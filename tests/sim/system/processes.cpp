@@ -30,13 +30,14 @@ namespace dlaunch::sys {
 void become_subreaper() {}
 bool proc_shows_own_pids() { return true; }
 
-bool reap_all(const std::function<void(int)>& reaped) {
+bool reap_all(const std::function<void(int, int)>& reaped) {
   if (!current()) return true;
   for (;;) {
-    const int pid = World::current().processes().wait(*current(), -1, nullptr, WNOHANG);
+    int wait_status = 0;
+    const int pid = World::current().processes().wait(*current(), -1, &wait_status, WNOHANG);
     if (pid == 0) return false;
     if (pid < 0) return true;
-    if (reaped) reaped(pid);
+    if (reaped) reaped(pid, wait_status);
   }
 }
 
