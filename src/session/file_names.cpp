@@ -162,7 +162,8 @@ static std::vector<NamedFile> named_files(const JobOptions& options, const std::
                                           const plan::Plan& plan, const std::vector<NamedFile>& read) {
   std::vector<NamedFile> all;
   const auto add = [&](std::string_view option, const std::string& path, const std::string& spelled = {}) {
-    if (path.empty() || path.starts_with("/dev/") || sys::named_descriptor(path)) return;
+    const bool is_device = path.starts_with("/dev/") && !path.starts_with("/dev/shm/");
+    if (path.empty() || is_device || sys::named_descriptor(path)) return;
     all.push_back({option, path, spelled.empty() ? path : spelled});
   };
   add("--report", normal(options.report_file));

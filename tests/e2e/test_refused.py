@@ -227,6 +227,13 @@ class Names(Case):
                 self.assertIn(b"both write one file", result.stderr)
 
     @promise(LOSES_NOTHING, mode=(START, FILES))
+    def test_two_outputs_in_one_file_of_shared_memory_are_rejected(self):
+        path = f"/dev/shm/dlaunch-refused.{os.getpid()}"
+        result = self.run_dlaunch("--report", path, "--stdout-file", path, "-n", 1, "true")
+        self.assert_exit(result, 2)
+        self.assertIn(f"both write {path}".encode(), result.stderr)
+
+    @promise(LOSES_NOTHING, mode=(START, FILES))
     def test_output_in_place_of_a_program_in_path_is_rejected(self):
         tools = self.dir / "tools"
         tools.mkdir()
