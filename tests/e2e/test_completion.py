@@ -233,7 +233,8 @@ class Completion(Case):
         (self.home / "hosts").write_text("".join(f"node{i} slots=8\n" for i in range(1000)))
         for words in (["--hostfile", "hosts", "-H", ""], ["--"], ["stacks", ""], ["--as", "srun", "--"]):
             times = []
-            for _ in range(5):
+            until = time.monotonic() + 10  # other processes may run at the same time
+            while len(times) < 5 or (min(times) >= LONGEST and time.monotonic() < until):
                 begin = time.monotonic()
                 self.output("__complete", *words)
                 times.append(time.monotonic() - begin)
