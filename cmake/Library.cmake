@@ -4,8 +4,8 @@ include(CMakePackageConfigHelpers)
 find_package(tl-expected REQUIRED)
 find_package(Threads REQUIRED)
 
-set(library_modules asio ascend_tables base dialback dialback_node dialback_protocol hangs hosts job launcher link machine mpi net output
-  place place_table plan pmi pmix report session settle_hosts spdlog sys transport transport_parsers wire)
+set(library_modules asio ascend_tables base dialback dialback_node dialback_protocol hangs hosts job launcher link machine
+  mpi net output place place_table plan pmi pmix report session settle_hosts spdlog sys transport transport_parsers wire)
 list(TRANSFORM library_modules REPLACE "(.+)" "$<TARGET_OBJECTS:dlaunch_\\1>" OUTPUT_VARIABLE library_objects)
 add_library(libdlaunch STATIC ${library_objects})
 set_target_properties(libdlaunch PROPERTIES OUTPUT_NAME dlaunch EXPORT_NAME dlaunch LINKER_LANGUAGE CXX)

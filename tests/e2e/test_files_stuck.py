@@ -581,7 +581,7 @@ class Frozen(Stuck):
         go.touch()
         took, result = self.seconds(job)
         self.assert_exit(result, 3)
-        self.assertLess(took, 25)  # docs/how-it-works.md: a rank fails
+        self.assertLess(took, 9)
         self.assertRegex(result.stderr.decode(), f"cannot remove {self.disk}/dlaunch-.*: the disk does not respond\n")
         self.thaw()
         self.assert_nothing_left()
