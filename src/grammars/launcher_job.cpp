@@ -203,18 +203,4 @@ Result<int> number_of(const ParsedOption& given, int min, int max) {
   return refuse_value(given, "number", std::to_string(min) + " to " + std::to_string(max));
 }
 
-std::string literal(string_view text) {
-  std::string made;
-  for (const char c : text) {
-    made += c;
-    if (c == '{' || c == '}') made += c;
-  }
-  return made;
-}
-
-std::string without_suffixes(std::string name) {
-  const size_t colon = name.rfind(':');
-  return colon == name.npos || name.find('/', colon) != name.npos ? name : name + ':';
-}
-
 }  // namespace dlaunch::cli

@@ -12,7 +12,6 @@
 #include "cli/option_spec.h"
 #include "cli/values.h"
 #include "grammars/arguments.h"
-#include "grammars/launcher_job.h"
 #include "grammars/mpirun/mca.h"
 #include "grammars/mpirun/translate.h"
 
