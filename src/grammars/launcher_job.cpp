@@ -10,7 +10,7 @@
 #include "cli/files.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
-#include "grammars/mpirun/translate.h"
+#include "mpirun/translate.h"
 
 namespace dlaunch::cli {
 namespace {

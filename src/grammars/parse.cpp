@@ -14,11 +14,11 @@
 #include "cli/resolved_options.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
-#include "grammars/arguments.h"
+#include "mpirun/arguments.h"
 #include "grammars/launcher_job.h"
 #include "grammars/launchers.h"
-#include "grammars/mpirun/mca.h"
-#include "grammars/mpirun/translate.h"
+#include "mpirun/mca.h"
+#include "mpirun/translate.h"
 #include "report/version.h"
 
 namespace dlaunch::cli {

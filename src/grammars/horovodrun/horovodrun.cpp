@@ -9,7 +9,7 @@
 #include "cli/files.h"
 #include "cli/setters.h"
 #include "cli/values.h"
-#include "grammars/arguments.h"
+#include "mpirun/arguments.h"
 #include "grammars/launcher_job.h"
 #include "grammars/launchers.h"
 #include "place/variables.h"

@@ -1,4 +1,4 @@
-#include "grammars/arguments.h"
+#include "mpirun/arguments.h"
 
 #include "base/try.h"
 #include "cli/files.h"
