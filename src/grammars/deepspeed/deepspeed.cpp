@@ -259,7 +259,7 @@ class DeepspeedJob {
     const ParsedOption& no_ssh = *line_.find("no-ssh");
     const ParsedOption* rank = line_.find("node-rank");
     if (!rank) {
-      return refuse_without(no_ssh, "--node_rank", "each node runs the same line", "add --node_rank I, from 0");
+      return refuse_without(no_ssh, "--node_rank", "each node runs the same command line", "add --node_rank I, from 0");
     }
     if (!parse_int(rank->value, 0, nodes - 1)) {
       return refuse_value(*rank, "node number", "0 to " + std::to_string(nodes - 1));
