@@ -211,8 +211,8 @@ Result<End> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
   auto context = read_process_context();
   const std::string key = take_key_variable(context.environment);
   std::vector<std::string> read;
-  context.read_file = [&read](const std::string& path) {
-    auto text = cli::read_whole_file(path);
+  context.read_file = [&read](const std::string& path, const cli::ReadLimit& limit) {
+    auto text = cli::read_whole_file(path, limit);
     if (text) read.push_back(path);
     return text;
   };
