@@ -1,5 +1,5 @@
-// An error caused by a user, a host or the network, as a value: where, what, why, and the next step. Exceptions report
-// only faults of the program itself.
+// The value for an error that a user, a host or the network causes: where, what, why, and the next step. Exceptions
+// report only faults of dlaunch, or missing memory, threads or descriptors.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ inline constexpr int kExitTimeout = 124;   ///< --timeout ran out
 inline constexpr int kExitHostLost = 125;  ///< a host could not be reached or was lost
 inline constexpr int kExitNotExecutable = 126;  ///< program found but not executable
 inline constexpr int kExitNotFound = 127;       ///< program not found
-inline constexpr int kSignalBase = 128;         ///< plus the signal number, as a shell reports a killed program
+inline constexpr int kSignalBase = 128;         ///< a rank killed by signal N: 128+N, as in a shell
 
 struct Error {
   std::string where;  ///< host, file:line, rank or option; may be empty
@@ -33,8 +33,8 @@ using Result = tl::expected<T, Error>;
 
 inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
 
-/// "dlaunch: where: what: why\n" and, with a hint, "dlaunch:   hint\n". Empty parts are left out with their colon.
-/// Further lines of `why` are indented. Control characters are escaped.
+/// "dlaunch: where: what: why\n" and, with a hint, "dlaunch:   hint\n". An empty part is omitted together with its
+/// colon. Further lines of `why` are indented. Control characters are escaped.
 std::string to_text(const Error& error);
 
 }  // namespace dlaunch

@@ -13,7 +13,7 @@ struct Exited {
 struct Signaled {
   int signal = 0;
   bool core_dumped = false;
-  bool out_of_memory = false;  ///< its cgroup counted an oom_kill while the rank ran
+  bool out_of_memory = false;  ///< the rank's cgroup counted an oom_kill while the rank ran
   bool operator==(const Signaled&) const = default;
 };
 struct NotStarted {
@@ -22,7 +22,7 @@ struct NotStarted {
   bool operator==(const NotStarted&) const = default;
 };
 struct Lost {
-  std::string why;  ///< the reason why the host of the rank cannot report its end
+  std::string why;  ///< the reason why the host cannot report the end of the rank
   bool operator==(const Lost&) const = default;
 };
 
@@ -43,13 +43,13 @@ class ExitStatus {
   ExitStatus() = default;
   ExitStatus(Value value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor): a value, as variant
 
-  /// Decodes the status of wait4(2) for an ended child, not for a stopped or continued child.
+  /// Decodes the status of wait4(2). The child must have ended: statuses of stopped or continued children are invalid.
   static ExitStatus from_wait(int wait_status);
 
   bool ok() const { return value_ == Value(Exited{0}); }
 
   /// The value of a shell's $?: the exit code of the rank; 128+signal; 127 if the program was not found; 126 if the
-  /// rank did not start for another reason; 125 if the rank was lost; the code of MPI_Abort, or 1 if that code is 0; 1
+  /// rank did not start for another reason; 125 if the rank was lost; the code of MPI_Abort, or 1 if this code is 0; 1
   /// if the rank did not call MPI_Finalize.
   int shell_code() const;
 

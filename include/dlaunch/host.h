@@ -1,5 +1,5 @@
-// The hosts of a job, in order, with their slots and devices, and the source of each number. These are values: the
-// modules hosts and allocate make them, and the planner reads them.
+// The hosts of a job in order, with their slots and devices, and the source of each number. Values: the modules hosts,
+// machine and settle_hosts make these values, and the planner reads these values.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ enum class DeviceKind { none, nvidia, ascend, amd, fake, named };  // named: lis
 
 std::string_view to_string(DeviceKind kind);
 
-/// The connection to a host. For an empty field, dlaunch uses the value of the user's ssh configuration.
+/// The settings for the connection to a host. An empty field means the value of the user's ssh configuration.
 struct Reach {
   std::string user;
   std::optional<int> port;
@@ -21,7 +21,7 @@ struct Reach {
   std::string jump;      ///< [user@]host[:port][,…]
   std::string agent;     ///< path of an agent that is installed on the host; empty: the launcher sends the agent
   std::optional<int> node = {};  ///< with --same-line: the host's node number
-  std::string address = {};      ///< the address that other hosts use; empty: they use the name
+  std::string address = {};      ///< the address that other hosts use; empty: other hosts use the name
   std::string step = {};         ///< words for this host in the resource manager's command: --het-group=1
   bool operator==(const Reach&) const = default;
 };
@@ -44,7 +44,7 @@ struct Host {
   Reach reach;
   int slots = 0;                 ///< number of usable CPUs, or the number that the user set
   bool slots_unknown = false;    ///< the host must be queried; `slots` is 0
-  int cpus = 0;                  ///< up to this number of ranks, dlaunch does not require --oversubscribe
+  int cpus = 0;                  ///< if above `slots`: number of ranks that dlaunch accepts without --oversubscribe
   std::optional<int> max_slots;  ///< limit of ranks, also with --oversubscribe
   std::string slots_from;        ///< "affinity mask", "cgroup cpu.max", "hosts:3", …
   std::string wdir;              ///< working directory of ranks; empty: the launcher's. --wdir overrides this field
@@ -52,8 +52,8 @@ struct Host {
   DeviceKind device_kind = DeviceKind::none;
   std::vector<int> devices;        ///< physical ids in the order of use, without hidden devices
   std::vector<int> seen;           ///< ids in the launcher's *_VISIBLE_DEVICES, in the same order; empty: not set
-  std::vector<std::string> uuids;  ///< of devices 0, 1, … if that variable has UUIDs; `devices` are positions then
-  bool replacement = false;        ///< a spare host, at the end of the allocation: gets ranks if another host is lost
+  std::vector<std::string> uuids;  ///< if that variable has UUIDs: these UUIDs; `devices` has positions in the list
+  bool replacement = false;        ///< a spare host (at the end of `hosts`): gets ranks after the loss of a host
   std::string devices_from;  ///< "/dev/nvidia*", "CUDA_VISIBLE_DEVICES", "--fake-devices", …; empty without devices
 };
 

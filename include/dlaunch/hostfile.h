@@ -40,7 +40,7 @@ struct HostEntry {
 ///   user=U (username)  port=N  identity=FILE  jump=HOST  agent=PATH  wdir=DIR  env.NAME=VALUE  spare
 ///
 /// Blanks around '=' are allowed (but not after env.NAME=). Paths and values of variables may be quoted: "…". A comment
-/// starts with #, // or /*: before a word, or right after a name or a number. Lines end in LF or CRLF.
+/// starts with #, // or /* before a word, or directly after a name or a number. Lines end in LF or CRLF.
 Result<std::vector<HostEntry>> parse_hostfile(std::string_view text, const std::string& name);
 
 /// Parses the value of -H: at least one entry, in the given order, with expanded ranges. Pure. `where` of an Error is
@@ -68,15 +68,15 @@ struct HostRequest {
   std::string exclude = {};
   std::vector<int> max_slots = {};  ///< one number for all hosts, or one for each host; empty: not given
   std::optional<int> fake_devices = {};
-  bool count_cores = false;       ///< a host without a given number of slots gets one per core, also with devices
-  bool one_slot_each = false;     ///< a host without a given number of slots gets one; repeated entries add up
+  bool count_cores = false;       ///< a host without a given number of slots gets one slot per core, even with devices
+  bool one_slot_each = false;     ///< a host without a given number of slots gets one slot; repeated entries add slots
   bool slots_are_limits = false;  ///< sets Allocation::slots_are_limits, even if the user did not name a host
 };
 
 /// Reads the whole text of a file.
 using ReadText = std::function<Result<std::string>(const std::string& path)>;
 
-/// Returns true if neither the request nor the variables name another host. Does not query this machine.
+/// Returns true if the request and the variables do not name a host. Does not query this machine.
 bool names_no_host(const HostRequest& request, const std::vector<std::string>& environment);
 
 /// Queries this machine, and reads the resource manager's variables in `environment` (NAME=VALUE) if the user did not
@@ -86,7 +86,7 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
 
 }  // namespace dlaunch::hosts
 
-/// The old name, for programs that use the old name.
+/// The old name of the namespace, for existing programs.
 namespace dlaunch {
 namespace allocate = hosts;
 }

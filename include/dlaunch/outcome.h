@@ -1,4 +1,4 @@
-// The progress of a job, and the end of the job and of each rank. Values.
+// The progress of a job, the end of the job, and the end of each rank. Values.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ struct Progress {
   int live = 0;                                                          ///< ranks that run
   std::optional<std::chrono::steady_clock::time_point> started_at = {};  ///< as Outcome::started_at
   std::uint64_t bytes = 0;                                               ///< of output that the launcher has read
-  bool typed = false;                           ///< ranks have read from a terminal: a person works with them
+  bool typed = false;                           ///< ranks have read from a terminal: a person works with these ranks
   bool disk_waits = false;                      ///< a file does not accept output
   std::set<int> running = {};                   ///< only while ending: the ranks that still run, for display
   Worlds worlds = {};                           ///< the worlds of the ids in `running`
@@ -52,12 +52,12 @@ struct RankRecord {
   std::optional<ExitStatus> status;    ///< empty while the rank runs, and if the job ended before the rank started
   std::int64_t start_ns = 0;           ///< CLOCK_REALTIME of its host; 0 before the start
   std::int64_t end_ns = 0;             ///< CLOCK_REALTIME of its host; after MPI_Abort: the time of the call
-  bool ended_by_us = false;            ///< a signal from dlaunch or a batch system reached it before its end
-  bool needed_kill = false;            ///< alive at the end of the grace period, and got SIGKILL
+  bool ended_by_us = false;            ///< dlaunch or a batch system signalled the rank before the end of the rank
+  bool needed_kill = false;            ///< the rank was alive at the end of the grace period, and got SIGKILL
   std::string cpus;                    ///< affinity after the start, folded ("0-3"); empty unless requested
   std::optional<int> abort_code = {};  ///< code of MPI_Abort, 0…255; `status` has the code after the end
   std::optional<std::int64_t> progress = {};  ///< the last progress number (JobOptions::progress)
-  bool unheard = false;  ///< no end is known, and the host has not answered since the job began to end
+  bool unheard = false;  ///< the end of the rank is unknown; the host has not answered since the job began to end
 };
 
 struct LostHost {
@@ -74,19 +74,18 @@ struct Unswept {
       {};  ///< the time by which the host's agent has ended all ranks, unless the host is frozen
 };
 
-/// The hosts of the job were taken back; the ranks were asked to save their state.
+/// A preemption: the ranks were asked to save their state.
 struct Preempted {
-  int signal = 0;        ///< the signal that the launcher or an agent received
-  bool at_host = false;  ///< an agent received it
-  std::optional<int> sender =
-      {};  ///< the pid of the process that sent the signal to the launcher; empty: not a process
+  int signal = 0;                     ///< the signal that the launcher or an agent received
+  bool at_host = false;               ///< an agent received the signal
+  std::optional<int> sender = {};     ///< the pid of the process that signalled the launcher; empty: unknown
   std::chrono::milliseconds used{0};  ///< time from the signal to the end of the last rank, or to the deadline
   bool operator==(const Preempted&) const = default;
 };
 
 /// A report of --hang-after: no rank wrote during this time (job/hangs.h).
 struct Hang {
-  bool everyone = true;      ///< true: no rank made progress; false: some ranks waited, other ranks did not
+  bool everyone = true;      ///< true: no rank made progress; false: only some ranks waited
   std::string text;          ///< describes what the ranks do
   std::int64_t time_ns = 0;  ///< CLOCK_REALTIME of the launcher's host
   std::string file;          ///< the file with the stacks of all threads; empty: no file
@@ -121,17 +120,17 @@ struct Outcome {
   std::vector<Unswept> unswept;        ///< these hosts are also in `leftovers`
   std::vector<Hang> hangs;             ///< ordered by time
   std::vector<RankRecord> ranks;       ///< the index is the rank's id
-  bool unread = false;                 ///< the reader of the output was too slow: the end of the output is missing
-  bool unended = false;                ///< no end of a rank's output arrived: the end of the output may be missing
-  bool may_restart = false;            ///< the round failed, and hosts wait for another round (job/rounds.h)
-  std::string no_restart = {};         ///< the event after the failure that prevents a restart; may be empty
+  bool unread = false;          ///< the end of the output is missing, because the reader of the output was too slow
+  bool unended = false;         ///< the output of a rank did not reach end of file: the last bytes may be missing
+  bool may_restart = false;     ///< the round failed, and hosts wait for another round (job/rounds.h)
+  std::string no_restart = {};  ///< the event after the failure that prevents a restart; may be empty
 
   /// The time at which the launcher requested the start of the ranks. Empty before this time.
   std::optional<std::chrono::steady_clock::time_point> started_at = {};
   /// The time of the event that is the cause: the arrival of the first failure, the signal, the end of the time limit,
   /// the loss of the host, the preemption notice. Empty before a cause, and after a success.
   std::optional<std::chrono::steady_clock::time_point> cause_at = {};
-  /// The time at which the last host had confirmed the end of its processes, or was given up. Empty before this time.
+  /// The time at which the last host confirmed the end of its processes, or was abandoned. Empty before this time.
   std::optional<std::chrono::steady_clock::time_point> ended_at = {};
 };
 

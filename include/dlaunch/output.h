@@ -18,12 +18,12 @@ enum class Mode {
 
 enum class Color { automatic, always, never };
 
-/// --fold: the lines of several ranks that are printed once.
+/// --fold: the lines of several ranks that dlaunch prints only once.
 enum class Fold {
   off,
   exact,    ///< equal bytes
-  own,      ///< equal without the rank's own numbers and names, and without a time stamp
-  numbers,  ///< equal without all numbers
+  own,      ///< equal except for the rank's own numbers and names, and for a time stamp
+  numbers,  ///< equal except for numbers
 };
 
 /// --group-output: the log viewer of a CI system that folds the lines of each rank.
@@ -31,13 +31,13 @@ enum class Groups { off, automatic, github, gitlab };
 
 /// --output-filename
 struct FileSettings {
-  std::string target = {};    ///< absolute directory (Open MPI's layout below it), or a template when it contains '{'
+  std::string target = {};    ///< absolute directory with Open MPI's layout, or, with '{', a template
   bool copy = true;           ///< the output is also shown on the console; false with :nocopy
   bool job_directory = true;  ///< DIR/1/rank.N; false with :nojobid (DIR/rank.N)
   std::string job = {};       ///< {job} in a template; run() sets the job ID
 
   // --stdout-file and --stderr-file: one template per stream; with :copy, the stream is also shown.
-  bool by_stream = false;  ///< `target` is the template of stdout, `err_target` of stderr; empty: no file
+  bool by_stream = false;  ///< `target` and `err_target` are the templates of stdout and stderr; empty: no file
   std::string err_target = {};
   bool copy_err = false;  ///< as `copy`, for stderr; `copy` is for stdout
   bool append = false;    ///< :append: dlaunch keeps the old content of the file of stdout
@@ -61,12 +61,12 @@ struct OutputSettings {
   bool timestamp = false;                 ///< --timestamp-output, Open MPI's form
   Color color = Color::automatic;
   std::optional<Fold> fold = {};  ///< none: exact on a terminal that shows more than 8 ranks, else off
-  int console_rate = 0;           ///< --console-rate; 0: all lines. Requires `files` with all lines of the console
-  bool bars = false;              ///< on a terminal with several ranks: Progress::bars replaces progress bars
+  int console_rate = 0;           ///< --console-rate; 0: all lines. All lines of the console must also be in `files`
+  bool bars = false;              ///< on a terminal with several ranks: Progress::bars replaces their progress bars
   Groups groups = Groups::off;    ///< the lines of each rank together; `automatic` counts as `off`
   bool merge_stderr = false;      ///< stderr and stdout of a rank are the same file description
   std::optional<std::set<int>> console_ranks = {};        ///< --ranks: ranks with output on the console; empty: all
-  std::optional<std::set<int>> console_local_ranks = {};  ///< --local-ranks: the same, by local rank
+  std::optional<std::set<int>> console_local_ranks = {};  ///< --local-ranks: as console_ranks, by local rank
   std::optional<FileSettings> files = {};
   bool read_all = false;       ///< ranks do not write into files directly: all output passes through the launcher
   int keep_logs = 0;           ///< number of kept directories of earlier jobs: DIR.1, DIR.2, …

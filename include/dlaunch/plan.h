@@ -1,6 +1,6 @@
-// The plan: every rank with its host, device, environment and directory. The caller of make_plan owns it. run()
-// (dlaunch/run.h) has a copy for each round, with the variables of frameworks, spawned ranks and their hosts.
-// make_plan is pure and linear in hosts + ranks.
+// The plan: every rank with its host, device, environment and directory. The caller of make_plan owns the plan. run()
+// (dlaunch/run.h) makes a copy for each round, and adds variables of frameworks, spawned ranks and their hosts.
+// make_plan is pure, and takes linear time in the number of hosts and ranks.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ struct App {
   std::vector<std::string> env;  ///< NAME=VALUE; all variables except those of Rank::env; no name twice
   std::vector<std::string> env_elsewhere =
       {};  ///< `env` without the variables that only this machine needs; empty if all hosts are this machine
-  std::vector<std::string> chosen = {};  ///< names in env that -x set: the value of a host does not replace them
+  std::vector<std::string> chosen = {};  ///< names in env that -x set; a host cannot replace their values
   std::string wdir;                      ///< absolute
-  bool wdir_chosen = false;              ///< set by --wdir: the directory of a host does not replace it
+  bool wdir_chosen = false;              ///< --wdir set `wdir`; the directory of a host does not replace `wdir`
   bool rank_dirs = false;                ///< the ranks run in Rank::dir, each with its own PWD
   int first_rank = 0;                    ///< index into Plan::ranks
   int ranks = 0;
@@ -37,7 +37,7 @@ struct Rank {
   std::vector<std::string> env;     ///< NAME=VALUE of this rank only; names that are not in App::env
   std::string slots = {};           ///< slot= of a rankfile (docs/hostfile.md); empty: not set
   std::optional<int> ordinal = {};  ///< number of `device` among the visible devices of the rank
-  std::string dir = {};             ///< the directory in which the rank runs; empty: that of its program
+  std::string dir = {};             ///< the directory in which the rank runs; empty: the directory of the program
 };
 
 /// A process that a framework needs in addition to the ranks. The sidecar runs on the host of rank 0, usually with the
@@ -76,7 +76,7 @@ struct Plan {
   Worlds worlds = {};                   ///< the world of each id
   size_t spawned_bytes = 0;             ///< size of the words and variables of all spawned programs
   BindingRequest binding;
-  std::vector<Framework> frameworks = {};  ///< run() adds their variables
+  std::vector<Framework> frameworks = {};  ///< run() adds the variables of these frameworks
   Visible visible = Visible::unchanged;
   std::optional<RankTable> rank_table = {};
   std::optional<Manager> manager = {};  ///< the manager whose command starts the agents; empty: another transport
@@ -100,9 +100,9 @@ struct Plan {
   const PlannedHost& host_of(const Rank& rank) const { return hosts[static_cast<std::size_t>(rank.host)]; }
 };
 
-/// Without `oversubscribe`, rejects more ranks than devices, and more ranks than slots if the user set the slots. The
-/// Error has exit code 2, and a table of requested and available numbers. If the user named no host, more ranks than
-/// CPUs of this machine only add a remark.
+/// Without `oversubscribe`, rejects more ranks than devices. Also rejects more ranks than slots if the user set the
+/// slots. The Error has exit code 2, and a table of requested and available numbers. If the user did not name a host,
+/// and the job has more ranks than this machine has CPUs, make_plan only adds a remark.
 Result<Plan> make_plan(const Request& request, const Allocation& allocation);
 
 /// Returns true if hosts must be queried for their slots before make_plan.

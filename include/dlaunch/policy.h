@@ -9,7 +9,7 @@
 
 namespace dlaunch::job {
 
-/// The settings for saving the state of ranks if the hosts of the job are taken back (job/preemption.h).
+/// The settings for a preemption: ranks save their state before a batch system takes the hosts back (job/preemption.h).
 struct Checkpoint {
   int signal = 0;                                       ///< --checkpoint-signal, sent to the ranks; 0: no signal
   std::optional<std::chrono::milliseconds> grace = {};  ///< --preempt-grace: the time for saving
@@ -17,7 +17,7 @@ struct Checkpoint {
   std::optional<std::chrono::steady_clock::time_point> job_end =
       {};                          ///< the time at which a resource manager ends the job, if known
   int exit_code = kExitPreempted;  ///< --preempted-code: exit code if all ranks exited with 0 after the signal
-  bool at_terminal = false;        ///< stderr is a terminal: a quickly repeated SIGTERM kills the ranks
+  bool at_terminal = false;        ///< stderr is a terminal: a second SIGTERM soon after the first kills the ranks
   bool by_step = false;            ///< the sender of the signal also signals the agent's ranks, as Slurm does in a step
 };
 
@@ -32,12 +32,12 @@ struct Policy {
   std::set<int> no_restart_codes = {93};  ///< --no-restart-codes: exit codes of a rank that prevent a restart
   bool shrink = false;  ///< --shrink: continue without the ranks of a lost host if no spare host is left
   Checkpoint checkpoint = {};
-  std::chrono::milliseconds hang_after{1800000};  ///< --hang-after: silence without progress; 0: never
+  std::chrono::milliseconds hang_after{1800000};  ///< --hang-after: time without output and progress; 0: never
   OnHang on_hang = OnHang::report;                ///< --on-hang
   std::optional<std::chrono::milliseconds> manager_kill_wait =
       {};                          ///< time from TERM to KILL of the resource manager that ends the job, if known
-  bool in_batch_job = false;       ///< signals may come from a batch system or Kubernetes, which ends the job with them
-  bool highest_exit_code = false;  ///< exit with the highest code of the failed ranks, as srun; false: the first
+  bool in_batch_job = false;       ///< a batch system or Kubernetes may end the job with signals
+  bool highest_exit_code = false;  ///< use the highest code of the failed ranks, as srun; false: the first code
 };
 
 }  // namespace dlaunch::job

@@ -11,7 +11,7 @@
 
 namespace dlaunch::ranktable {
 
-/// 1.0 is for Ascend 910 and A2, 1.2 for A3 with super pods, 2.0 for 950.
+/// The versions: 1.0 (Ascend 910 and A2), 1.2 (A3 with super pods), 2.0 (Ascend 950).
 enum class Version { v1_0, v1_2, v2_0 };
 
 std::string_view to_string(Version version);
@@ -22,7 +22,7 @@ enum class Product { ascend910, a2, a3, ascend950 };
 std::string_view to_string(Product product);
 /// "910", "a2", "a3", "950".
 std::optional<Product> parse_product(std::string_view text);
-/// The usual product of a version. For 1.0: the 910. The A2 also uses 1.0, but has fewer rules.
+/// The usual product of a version; for 1.0, the 910. Tables of the A2 also have version 1.0, but fewer rules.
 Product usual_product(Version version);
 
 /// A broken rule, or a remark, at one position of a table.
@@ -42,7 +42,7 @@ struct CheckedTable {
   size_t ranks = 0;
   std::vector<TableFinding> findings = {};  ///< in the order of the text; the table is valid if no rule is broken
   std::optional<Error> no_json =
-      {};  ///< the reason why the text is not JSON; `findings` then has only rules about the file name
+      {};  ///< the reason why the text is not JSON; `findings` then has only findings about the file name
 };
 
 /// Checks the whole text of a file, and the name in `path`: HCCL requires certain file names. The default product is

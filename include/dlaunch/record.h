@@ -50,12 +50,12 @@ struct Record {
   std::string plan;                 ///< JSON of plan::to_json
   std::vector<RecordedRank> ranks;  ///< the index is the rank's id
   std::optional<int> attempt;       ///< number of earlier requeues
-  int restarts = 0;                 ///< --restarts: the allowed number
+  int restarts = 0;                 ///< --restarts: the maximum number
   std::vector<RoundRecord> earlier_rounds;
 };
 
-/// Parses the text of a record. `name` is the name of the file, for errors. Ignores unknown members: a later version
-/// may add members.
+/// Parses the text of a record. `name` is the name of the file, for errors. Ignores unknown members, because a later
+/// version may add members.
 Result<Record> read_record(std::string_view text, const std::string& name);
 
 }  // namespace dlaunch::report

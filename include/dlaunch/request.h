@@ -17,8 +17,8 @@ struct EnvSetting {
 struct AppRequest {
   std::vector<std::string> argv = {};
   std::optional<int> ranks = {};  ///< -n
-  bool for_devices = false;       ///< -n devices: an error if a host has no devices
-  std::string wdir = {};          ///< absolute; empty: that of the launcher
+  bool for_devices = false;       ///< -n devices: one rank per device; fails if a host has no devices
+  std::string wdir = {};          ///< absolute; empty: the working directory of the launcher
   std::vector<EnvSetting> env = {};
   int pool = 0;  ///< index into Allocation::pools, if there are pools
 };
@@ -41,16 +41,16 @@ enum class Framework {
 /// The visible devices of a rank (docs/environment.md). unchanged: as in the environment of the launcher.
 enum class Visible { unchanged, host, rank };
 
-/// The MPI interface for the ranks (docs/mpi.md). automatic: each interface that a program may use, unless a framework
-/// misreads the variables. pmi1, pmi2: one connection for PMI-1 and PMI-2; the client chooses the version.
-/// pmix: with all data that the launcher of Open MPI gives to a rank.
+/// The MPI interface for the ranks (docs/mpi.md). automatic: each interface that a program may use, unless the
+/// variables of the interface would mislead a framework. pmi1, pmi2: one connection for PMI-1 and PMI-2; the client
+/// chooses the version. pmix: PMIx, with all data that the launcher of Open MPI gives to a rank.
 enum class Mpi { automatic, pmi1, pmi2, pmix, none };
 
 enum class BindTo { none, core, hwthread, socket, numa, device };
 enum class MapBy { slot, core, hwthread, socket, numa, node };
 enum class RankBy { slot, node, core, socket };
 
-inline constexpr int kEqualShare = 0;  ///< value of BindingRequest::cores_per_rank: cores of the host / its ranks
+inline constexpr int kEqualShare = 0;  ///< value of cores_per_rank: cores of the host divided by ranks of the host
 
 /// The placement of local ranks on the CPUs of a host. The host computes the masks from its topology.
 struct BindingRequest {
@@ -60,14 +60,14 @@ struct BindingRequest {
   bool report = false;        ///< --report-bindings
   int cores_per_rank = 1;     ///< --cores-per-rank, or kEqualShare; with BindTo::hwthread, threads
   bool overload = false;      ///< ranks share cores or threads if the host has too few
-  bool if_supported = false;  ///< ranks are not bound if the host has too few
+  bool if_supported = false;  ///< ranks are not bound if the host has too few cores or threads
   bool operator==(const BindingRequest&) const = default;
 };
 
 /// One line of a rankfile: the place of one rank.
 struct RankPlace {
   int rank = 0;
-  std::string host = {};   ///< a name in the allocation, or "+n2": its third host
+  std::string host = {};   ///< a name in the allocation, or "+n2": the third host of the allocation
   std::string slots = {};  ///< slot=: the CPUs to bind to (docs/hostfile.md); empty: not set
   std::string from = {};   ///< "ranks:3"
 };
@@ -79,7 +79,7 @@ struct StdinTarget {
   bool operator==(const StdinTarget&) const = default;
 };
 
-/// The treatment of a host key that is in no known_hosts file (StrictHostKeyChecking of ssh_config).
+/// How dlaunch treats a host key that is missing in all known_hosts files (StrictHostKeyChecking of ssh_config).
 enum class HostKey { strict, accept_new, off };
 
 struct Request {
@@ -93,7 +93,7 @@ struct Request {
   bool in_sequence = false;                ///< --map-by seq: one rank per entry of the host list
   /// --map-by block: as --map-by node, but each host's ranks have consecutive numbers
   bool in_blocks = false;
-  bool in_rounds = false;                   ///< as Hydra: ranks beyond the slots fill the hosts again, in order
+  bool in_rounds = false;  ///< as Hydra: when all slots have a rank, further ranks fill the hosts again, in order
   std::vector<RankPlace> rank_places = {};  ///< --rankfile: the places of all ranks; empty: not given
   std::string cpu_list = {};  ///< --cpu-list: the cores for ranks; '/' separates the ranks of a host; empty: all
   std::vector<Framework> frameworks = {};  ///< --env-for; without duplicates
@@ -102,11 +102,11 @@ struct Request {
   bool rank_table = false;          ///< --rank-table: ranks do not inherit RANK_TABLE_FILE etc. from the launcher
   Mpi mpi = Mpi::none;              ///< --mpi
   int restarts = 0;                 ///< --restarts
-  std::optional<int> attempt = {};  ///< number of requeues by a resource manager; empty: unknown
+  std::optional<int> attempt = {};  ///< how often a resource manager requeued the job; empty: unknown
   int spares = 0;                   ///< --spares: the last hosts of the allocation get no ranks, and replace lost hosts
   std::vector<std::string> environment = {};  ///< environment of the launcher, NAME=VALUE
   bool no_environment = false;                ///< --no-env: ranks get only the variables in AppRequest::env
-  bool whole_environment = false;             ///< --env-all: ranks get `environment` as srun passes it
+  bool whole_environment = false;             ///< --env-all: ranks get all variables of `environment`, as with srun
   std::string cwd = {};                       ///< working directory of the launcher; empty: the directory was removed
 };
 

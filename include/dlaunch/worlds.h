@@ -1,5 +1,5 @@
-// The world of each rank of a job. World 1 has the ranks that the user started; each spawn adds a world: 2, 3, … Inside
-// dlaunch, ranks have ids: world 1 starts at 0, and each later world follows without a gap. A value.
+// The world of each rank. World 1 has the ranks that the user started. Each MPI_Comm_spawn adds a world: 2, 3, … Inside
+// dlaunch, each rank has an id. The ids of world 1 start at 0; the ids of later worlds follow without a gap.
 #pragma once
 
 #include <set>
@@ -16,7 +16,7 @@ class Worlds {
     bool operator==(const Place&) const = default;
   };
 
-  /// Starts the next world; `first` is the id of its rank 0. Returns the number of the world.
+  /// Starts the next world, and returns the number of this world. `first` is the id of rank 0 in this world.
   int begin(int first);
   /// The number of the newest world.
   int last() const { return 1 + static_cast<int>(later_.size()); }

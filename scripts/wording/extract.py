@@ -219,9 +219,9 @@ ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|approx)\.$")
 
 
 def sentences(text):
-    """Splits at . ! ? before a capital, and at ';'."""
+    """Splits at . ! ? before a capital or "dlaunch", and at ';'."""
     parts, start = [], 0
-    for match in re.finditer(r"[.!?](?=[)\"]?\s+[\"(`*-]?([A-Z0-9`-]|[a-z_]+[(/_.]))|;\s", text):
+    for match in re.finditer(r"[.!?](?=[)\"]?\s+[\"(`*-]?([A-Z0-9`-]|dlaunch\b|[a-z_]+[(/_.]))|;\s", text):
         piece = text[start:match.end()].strip()
         if ABBREVIATION.search(piece):
             continue

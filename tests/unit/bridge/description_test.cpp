@@ -114,7 +114,7 @@ TEST_F(Describe, DescribesEachRank) {
   };
   EXPECT_EQ(all(PMIX_RANK), "0 1 2");
   EXPECT_EQ(all(PMIX_LOCAL_RANK), "0 1 0");
-  EXPECT_EQ(all(PMIX_NODE_RANK), "3 4 0") << "behind the ranks of earlier worlds";
+  EXPECT_EQ(all(PMIX_NODE_RANK), "3 4 0") << "after the ranks of earlier worlds";
   EXPECT_EQ(all(PMIX_NODEID), "0 0 1");
   EXPECT_EQ(all(PMIX_HOSTNAME), "n0 n0 n1");
   EXPECT_EQ(all(PMIX_APPNUM), "0 1 1");

@@ -90,7 +90,7 @@ TEST_F(PipeReaderTest, ReadsAtMostTheAllowance) {
   allow(2999);
   loop.pass(20ms);
   EXPECT_LE(got.size(), 3000u);
-  EXPECT_GT(got.size(), 3000u - 1000u) << "but for a line that has begun";
+  EXPECT_GT(got.size(), 3000u - 1000u) << "except for an incomplete line";
   int unread = 0;
   ::ioctl(write_end.get(), FIONREAD, &unread);
   EXPECT_EQ(unread, 2000);
@@ -119,7 +119,7 @@ TEST_F(PipeReaderTest, DoesNotCutACompleteLine) {
   allow(kPlenty);
   ASSERT_TRUE(loop.until([&] { return got.size() == all.size(); }));
   write("part");
-  ASSERT_TRUE(loop.until([&] { return got.size() == all.size() + 4; })) << "nothing waits behind it";
+  ASSERT_TRUE(loop.until([&] { return got.size() == all.size() + 4; })) << "the reader gets all bytes";
   write_end.reset();
   ASSERT_TRUE(loop.until([&] { return closes > 0; }));
   EXPECT_EQ(got, all + "part");

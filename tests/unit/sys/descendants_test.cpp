@@ -27,7 +27,7 @@ class Descendants : public testing::Test {
       for (const Process& process : descendants()) signal_process(process, SIGKILL);
       return reap_all();
     });
-    EXPECT_TRUE(gone) << "the test leaves processes behind";
+    EXPECT_TRUE(gone) << "a process of the test still runs";
   }
 
   static bool until(const std::function<bool()>& happened) {
