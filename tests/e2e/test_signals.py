@@ -127,7 +127,7 @@ class Signals(Case):
         fifo = str(self.dir / "fifo")
         os.mkfifo(fifo)
         cases = [(["-n", 1, option, fifo], {}, 124) for option in ("--hostfile", "--rankfile", "--env-file")]
-        cases += [(["--app", fifo], {}, 124), (["-n", 1], {"DLAUNCH_CONFIG": fifo}, 124),
+        cases += [(["--app", fifo], {}, 124), (["--rank-table", fifo], {}, 124), (["-n", 1], {"DLAUNCH_CONFIG": fifo}, 124),
                   (["--as", "mpirun", "-n", 1, "--hostfile", fifo], {}, 110)]
         for options, env, code in cases:
             program = [] if "--app" in options else ["true"]
