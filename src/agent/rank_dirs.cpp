@@ -162,7 +162,7 @@ Result<void> check_unused_below(const sys::HeldDirectory& directory, const std::
   if (!obstacle) return {};
   if (obstacle->error != 0) return cannot_remove(dir, obstacle->path, obstacle->error);
   return refused("cannot empty " + dir + ": a running job or program has locked " + obstacle->path,
-                 "wait for its end, or " + std::string(kAnother));
+                 "wait until the job or program ends, or " + std::string(kAnother));
 }
 
 /// The owner that this user's files have in the directory. A network file system may change the owner of all files.

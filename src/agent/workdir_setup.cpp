@@ -124,7 +124,7 @@ class Work {
   }
 
   static Error told_emptied(Error error) {
-    error.why += "; before, dlaunch removed the files of earlier jobs from the rank directories of this host";
+    error.why += "; dlaunch has already removed the files of earlier jobs from the rank directories of this host";
     return error;
   }
 
@@ -318,7 +318,7 @@ void WorkdirSetup::wait() {
 
 std::string WorkdirSetup::explained(std::string process) const {
   if (pid_ == 0 || !process.starts_with("pid " + std::to_string(pid_) + " ")) return process;
-  return process + ": stays on this host until the disk of " + at_ + " answers";
+  return process + ": the process stays on this host until the disk of " + at_ + " answers";
 }
 
 void WorkdirSetup::process_ended(const Children::End& end) {

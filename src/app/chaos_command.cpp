@@ -81,7 +81,7 @@ Result<void> check_fault(const Fault& fault, const cli::Options& job) {
   const bool elsewhere = !by_command && (!job.hosts.list.empty() || !job.hosts.hostfile.empty());
   const TargetKind kind = fault.target.kind;
   if (kind == TargetKind::link && !by_command) {
-    return refuse(fault, "not supported", "only links of --fake-hosts and --exec use a proxy",
+    return refuse(fault, "not supported", "dlaunch chaos controls only the links of --fake-hosts and --exec",
                   "start the job with --fake-hosts 2x4");
   }
   if ((kind == TargetKind::rank || kind == TargetKind::agent) && elsewhere) {

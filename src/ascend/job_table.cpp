@@ -65,7 +65,7 @@ Result<std::vector<std::string>> doubts_about_rules(const cli::Options& options,
                  .hint = "set --devices, or start another number of ranks"});
   }
   for (const auto& each : broken) {
-    notes.push_back(each.host + " " + each.what + ", and HCCL may refuse them: " + each.rule);
+    notes.push_back(each.host + " " + each.what + ", and HCCL may reject these devices: " + each.rule);
   }
   return notes;
 }
@@ -115,7 +115,7 @@ Error wrong_server_order(const plan::Plan& plan, const std::vector<HostFacts>& f
     ids += (ids.empty() ? "" : ", ") + at_index(facts, host).server_id;
   }
   return {.where = kAuto,
-          .what = "wrong order of hosts: expected hosts sorted by address, compared as text",
+          .what = "wrong order of hosts: HCCL requires hosts sorted by the text of their addresses",
           .why = ids,
           .hint = "use this order: " + names};
 }

@@ -159,7 +159,7 @@ cli::CommandSpec make_command(RanktableMake& make) {
       .options = {option("device_num", "RANGE", "[0,8)", "use these devices: \"[4,8)\", 4-7 or 0,2",
                          text_into(make.device_num)),
                   option("visible_devices", "LIST", "",
-                         "physical ids of the devices; --device_num then has positions in this list, from 0",
+                         "physical ids of the devices; --device_num selects positions in this list, from 0",
                          text_into(make.visible_devices)),
                   option("server_ip", "IP", "address of the first interface, except loopback and docker",
                          "use this address as the server_id", text_into(make.server_ip)),

@@ -254,7 +254,7 @@ Result<Fault> parse_fault(string_view text) {
   if (rest.empty()) return fault;
   if (!rest.starts_with('+')) return invalid("end of a fault", rest, "+DURATION", kGrammar);
   if (!may_last(fault.what))
-    return invalid("end of a fault", rest, "no duration: " + std::string(name) + " cannot be undone");
+    return invalid("end of a fault", rest, "no duration, because " + std::string(name) + " cannot be undone");
   fault.lasts = TRY(duration(rest.substr(1)));
   return fault;
 }

@@ -133,7 +133,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.request.ranks_per_host, whole_number(v, 1, kMaxRanks)); }},
     {.names = "rankfile rf", .takes = Arity::value, .value_name = "FILE", .section = Section::hosts,
-     .help = "place the ranks by the lines of FILE: rank 0=node1 slot=0-3",
+     .help = "read the host and the cores of each rank from FILE: rank 0=node1 slot=0-3",
      .set_job = set_rankfile},
     {.names = "rank-table", .takes = Arity::value, .value_name = "FILE", .section = Section::devices,
      .help = "start the job that the Ascend rank table FILE describes; auto: generate a table",
@@ -163,8 +163,7 @@ constexpr OptionSpec kOptions[] = {
      .preference = true, .standard = "strict",
      .help = "check ssh host keys: strict (must be known), accept-new, off", .choices = words_of<kHostKeys>,
      .set_job = [](Options& o, string_view v, Context) { return put(o.host_key, one_of<kHostKeys>(v)); },
-     .more = "Without this option, StrictHostKeyChecking of the ssh configuration applies, if set. dlaunch never "
-             "prompts."},
+     .more = "StrictHostKeyChecking in the ssh configuration overrides the default. dlaunch never prompts."},
     {.names = "transport", .takes = Arity::value, .value_name = "NAME", .section = Section::connections,
      .preference = true, .standard = "auto",
      .help = "start agents on the hosts by:", .choices = transport_names,
@@ -215,17 +214,16 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.heartbeat, seconds_within(v, 2s, 60s, "2 s to 60 s")); },
      .more = "dlaunch treats a host as lost after three to four intervals without a heartbeat. With a short "
-             "interval, dlaunch detects the loss sooner. But then a network failure of a few seconds also counts as "
-             "the loss of a host."},
+             "interval, dlaunch detects a loss sooner, but also treats a network failure of a few seconds as a loss."},
     {.names = "pause-limit", .takes = Arity::value, .value_name = "TIME", .section = Section::connections,
      .preference = true, .standard = "10m",
      .help = "let ranks continue for TIME while dlaunch is stopped: 10 s to 7 days",
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.pause_limit, seconds_within(v, 10s, 7 * 24h, "10 s to 7 days")); },
      .more = "dlaunch is stopped after Ctrl-Z, and while its machine sleeps. If the connection to an agent ends "
-             "during the stop, the agent ends its ranks immediately. With --same-line, if dlaunch on node 0 is "
-             "stopped before the ranks start, the other nodes also wait up to TIME, as long as the machine of node 0 "
-             "responds."},
+             "during the stop, the agent ends its ranks immediately. With --same-line, the other nodes also wait up to "
+             "TIME if dlaunch on node 0 is stopped before the ranks start. A node stops waiting if the machine of "
+             "node 0 does not respond."},
     {.names = "same-line", .section = Section::nodes,
      .common = true,
      .help = "you start this command on every node; node 0 runs the job",
@@ -284,7 +282,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.no_environment, v); },
      .more = "With --env-for slurm, ranks keep SLURM_* and SPANK_*, as with srun."},
     {.names = "env-all", .section = Section::environment,
-     .help = "pass on all variables, as srun does: also RANK, MASTER_ADDR, HOME and DISPLAY",
+     .help = "pass all variables to the ranks, as srun does, including RANK, MASTER_ADDR, HOME and DISPLAY",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.whole_environment, v); },
      .more = "Ranks get all variables of dlaunch's environment, as if -x named them: --env-for does not remove or "
              "replace these variables. dlaunch still sets SLURM_*. In a job of a batch system, ranks on other hosts "
@@ -299,7 +297,7 @@ constexpr OptionSpec kOptions[] = {
              "the variables of an outer launcher. -x overrides --env-for. docs/environment.md lists the variables."},
     {.names = "visible", .takes = Arity::value, .value_name = "SCOPE", .section = Section::devices, .preference = true,
      .common = true, .standard = "none",
-     .help = "devices that a rank sees: its own (rank), all (host), no change (none)", .choices = words_of<kVisible>,
+     .help = "devices that a rank sees: rank (its own), host (all), none (no change)", .choices = words_of<kVisible>,
      .set_job = [](Options& o, string_view v, Context) { return put(o.request.visible, one_of<kVisible>(v)); },
      .more = "Sets CUDA_VISIBLE_DEVICES, ASCEND_RT_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES, depending on the kind of "
              "the host's devices."},
@@ -318,10 +316,11 @@ constexpr OptionSpec kOptions[] = {
              "dlaunch reads the next word as TEMPLATE only if the word contains '{'. Any other word is the program."},
     {.names = "fold", .takes = Arity::maybe_value, .value_name = "LEVEL", .section = Section::output,
      .preference = true, .standard = "own on a terminal with more than 8 ranks", .bare = "own",
-     .help = "print equal lines of several ranks once, with the numbers of these ranks", .choices = fold_levels,
+     .help = "print equal lines of several ranks once, with the numbers of these ranks; levels:",
+     .choices = fold_levels,
      .set_job = set_fold,
-     .more = "Levels: exact (equal bytes), own (equal except the rank's own numbers and names, and the time), numbers "
-             "(equal except all numbers), off."},
+     .more = "With exact, folded lines are equal. With own, folded lines may differ in the time, and in the numbers "
+             "and names of their ranks. With numbers, folded lines may differ in all numbers."},
     {.names = "console-rate", .takes = Arity::value, .value_name = "LINES/s", .section = Section::output,
      .preference = true,
      .help = "print at most LINES lines per second of stdout, and of stderr; hide further lines",
@@ -383,7 +382,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) { return put(o.output.console_ranks, rank_list(v)); }},
     {.names = "local-ranks", .takes = Arity::value, .value_name = "LIST", .section = Section::output,
      .standard = "all",
-     .help = "print only the output of ranks with these numbers on their host; "
+     .help = "print only the output of these local ranks (numbers on each host, from 0): 0,3-5; "
              "output files contain the output of all ranks",
      .set_job = [](Options& o, string_view v, Context) { return put(o.output.console_local_ranks, rank_list(v)); }},
     {.names = "raw", .section = Section::output, .preference = true,
@@ -401,8 +400,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = set_format,
      .more = "json is also a format of the subcommands hosts and check."},
     {.names = "pty", .section = Section::output, .preference = true,
-     .help = "give each rank a terminal; if stdin is a terminal, send the keys to the rank of --stdin as they are "
-             "typed",
+     .help = "give each rank a terminal; if stdin is a terminal, send each key immediately to the rank of --stdin",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.output.pty, v); }},
     {.names = "on-output-error", .takes = Arity::value, .value_name = "ACTION", .section = Section::output,
      .preference = true, .standard = "abort",
@@ -431,9 +429,9 @@ constexpr OptionSpec kOptions[] = {
     {.names = "use-hwthread-cpus", .section = Section::binding,
      .help = "with --cores-per-rank: bind to hardware threads instead of cores",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.threads_are_cpus, v); },
-     .more = "With --as mpirun, this option has two more effects. Ranks are bound to hardware threads by default. A "
-             "host has one slot per hardware thread instead of one per core. Without --as mpirun, a host always has "
-             "one slot per hardware thread."},
+     .more = "With --as mpirun, this option also binds ranks to hardware threads by default, and gives a host one slot "
+             "per hardware thread, not one per core. Without --as mpirun, a host always has one slot per hardware "
+             "thread."},
     {.names = "cores-per-rank", .takes = Arity::value, .value_name = "N|share", .section = Section::binding,
      .preference = true, .standard = "1",
      .help = "bind each rank to N cores, as --map-by slot:PE=N",
@@ -451,8 +449,9 @@ constexpr OptionSpec kOptions[] = {
      .more = "With slot, ranks fill one host after the other. With node, each host gets one rank in turn. With block, "
              "each host gets as many ranks as with node, but with consecutive numbers. The value ppr:N:node equals -N "
              "N. With seq, each entry of the host list gets one rank, in order. With core, hwthread, socket or numa, "
-             "ranks fill one host after the other, and --bind-to assigns the cores of a host in the order of this "
-             "unit. Append :PE=N to give each rank N cores. Append :OVERSUBSCRIBE to allow more ranks than slots."},
+             "ranks fill one host after the other. With --bind-to, the next rank on a host gets cores of the next "
+             "unit, for example of the next socket. Append :PE=N to give each rank N cores. Append :OVERSUBSCRIBE "
+             "to allow more ranks than slots."},
     {.names = "rank-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot",
      .help = "number ranks by: slot (or fill), node, core, socket", .choices = words_of<kRankBy>,
@@ -517,8 +516,8 @@ constexpr OptionSpec kOptions[] = {
      .more = "A failed rank or a lost host ends all ranks. Then all ranks start again with the same numbers, on the "
              "same hosts. After a signal from you, after --timeout, or after an exit code in --no-restart-codes, "
              "dlaunch does not restart the ranks. Exit codes 2, 126 and 127 of the first start also end the job. The "
-             "job also ends after three consecutive rounds that take less than 60 s each and fail with the same exit "
-             "code (or signal) and the same last line of output. Numbers in this line may differ."},
+             "job also ends after three consecutive rounds of less than 60 s with the same exit code or signal, and "
+             "the same last line of output. The numbers in this line may differ."},
     {.names = "spares", .takes = Arity::value, .value_name = "K", .section = Section::restarts,
      .standard = "0",
      .help = "with --restarts: reserve the last K hosts to replace lost hosts",
@@ -536,7 +535,7 @@ constexpr OptionSpec kOptions[] = {
 
     {.names = "checkpoint-signal", .takes = Arity::value, .value_name = "SIGNAL", .section = Section::restarts,
      .preference = true, .standard = "none",
-     .help = "on preemption, request a checkpoint from the ranks by SIGNAL, such as USR1",
+     .help = "on preemption, send SIGNAL, such as USR1, to the ranks to request a checkpoint",
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.policy.checkpoint.signal, checkpoint_signal(v)); },
      .more = "Preemption means that the batch system takes the hosts back. The batch system first sends USR1, USR2 or "
@@ -585,10 +584,11 @@ constexpr OptionSpec kOptions[] = {
     {.names = "junit", .takes = Arity::value, .value_name = "FILE", .section = Section::inspect,
      .help = "write the result of each rank to FILE in the XML format of JUnit",
      .set_job = [](Options& o, string_view v, Context h) { return put(o.junit_file, absolute_path(v, h.cwd)); },
-     .more = "CI systems show such a file. A rank that dlaunch stopped after another failure counts as skipped."},
+     .more = "CI systems can show this file. A rank that dlaunch stopped after another failure counts as skipped."},
     {.names = "summary", .takes = Arity::value, .value_name = "KIND", .section = Section::inspect, .preference = true,
      .standard = "failure",
-     .help = "at the end, print: failure (the first failure), or table (also all ranks)", .choices = words_of<kSummary>,
+     .help = "print at the end: failure (the first failure), or table (the failure and all ranks)",
+     .choices = words_of<kSummary>,
      .set_job = [](Options& o, string_view v, Context) { return put(o.results_table, one_of<kSummary>(v)); },
      .more = "The table has the host, the end, the time and the last line of each rank."},
     {.names = "status", .takes = Arity::value, .value_name = "WHEN", .section = Section::inspect, .preference = true,
@@ -596,10 +596,10 @@ constexpr OptionSpec kOptions[] = {
      .help = "show a status line after a time without output: on, off, SECONDS",
      .choices = [] { return std::vector<std::string>{"on", "off"}; },
      .set_job = [](Options& o, string_view v, Context) { return put(o.status, status_patience(v)); },
-     .more = "dlaunch draws the line only on a terminal, and erases it before other output. It shows the running ranks, "
-             "the time, progress numbers, and hosts, ranks or disks that dlaunch waits for. A line about a slow start or "
-             "end needs no time without output. With TERM=dumb, dlaunch draws no line. After you typed input for the "
-             "ranks, dlaunch draws no line about running ranks."},
+     .more = "dlaunch draws the line only on a terminal, and erases the line before other output. The line shows the "
+             "running ranks, the time, progress numbers, and hosts, ranks or disks that dlaunch waits for. During a "
+             "slow start or end, dlaunch draws the line even if ranks write output. With TERM=dumb, dlaunch draws no "
+             "line. After you typed input for the ranks, dlaunch draws no line about running ranks."},
     {.names = "verbose v vv", .takes = Arity::count, .section = Section::inspect, .preference = true,
      .common = true, .standard = "0",
      .help = "print progress; -vv prints more",

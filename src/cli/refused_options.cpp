@@ -5,7 +5,7 @@ namespace dlaunch::cli {
 
 // Options of torchrun, srun, deepspeed, accelerate, horovodrun and msrun with exactly one meaning in dlaunch's own
 // grammar. Their names have '-' between words; the parser accepts '_' too. mpirun's options have another table
-// (grammars/mpirun/foreign_options.cpp).
+// (mpirun/foreign_options.cpp).
 
 namespace {
 
@@ -84,7 +84,7 @@ constexpr RefusedOption kRefused[] = {
     {"order-nodes", "ranks use the order of the host list", "use -H in the order of your choice"},
     {"gpus-per-proc g gpu-subdevs-per-proc gpu-bind", kOneDevice, kUseDevices},
     {"enable-x disable-x", "", "set ForwardX11 in ~/.ssh/config, or use --exec 'ssh -X {host}'"},
-    {"localhost disable-hostname-propagation", "host names are those of -H or the hostfile", "use -H"},
+    {"localhost disable-hostname-propagation", "host names come from -H or the hostfile", "use -H"},
     {"ckpointlib ckpoint-prefix ckpoint-interval ckpoint-num", "neither MPICH nor dlaunch writes checkpoints",
      "use --checkpoint-signal for programs that save their state"},
     {"rankmap", "", "use --rankfile FILE"},

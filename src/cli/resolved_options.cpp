@@ -89,10 +89,10 @@ constexpr Contradiction kContradictions[] = {
     {"raw", "format=jsonl", "both set the output format"},
     {"format=jsonl", "label tag-output timestamp-output", kRecordHasAll},
     {"format=jsonl", "fold", "each JSON record is from one rank"},
-    {"format=jsonl", "console-rate", "the reader of the records needs all of them"},
+    {"format=jsonl", "console-rate", "the reader of the JSON records needs every record"},
     {"format=jsonl", "group-output", "JSON records already have the rank"},
     {"group-output", "fold console-rate", "a group has all lines of one rank"},
-    {"pty", "fold console-rate group-output", "the ranks write to a terminal, not lines"},
+    {"pty", "fold console-rate group-output", "programs can rewrite the lines of a terminal"},
     {"format=jsonl", "color=always", "JSON output has no colors"},
     {"format=jsonl", "display-map", "--display-map does not print JSON"},
     {"format=jsonl", "display-allocation", "--display-allocation does not print JSON"},
@@ -321,8 +321,7 @@ Result<void> check_keep_logs(const ResolvedOptions& effective) {
   const ParsedOption* files = effective.find("output-filename");
   if (!files) return requires_other(keep->spelled, "--output-filename DIR");
   if (!output::is_template(files->value)) return {};
-  return requires_other(keep->spelled, "--output-filename DIR",
-                        "a template sets the names of files, not one directory");
+  return requires_other(keep->spelled, "--output-filename DIR", "a template has no directory that dlaunch can rename");
 }
 
 bool only_in_file(const ResolvedOptions& effective, string_view option) {
@@ -349,7 +348,7 @@ Result<void> check_console_rate(const ResolvedOptions& effective, const output::
   if (!rate || rate->source != Source::command_line) return {};
   if (!stream) return check_ranks(effective, "console-rate");
   const std::string name(output::stream_name(*stream));
-  return requires_other(rate->spelled, "--output-filename DIR", "the lines of " + name + " must be in files",
+  return requires_other(rate->spelled, "--output-filename DIR", "log files must contain all lines of " + name,
                         "add --output-filename DIR, or --" + name + "-file FILE:copy");
 }
 

@@ -11,10 +11,10 @@
 #include "cli/preferences.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
-#include "grammars/arguments.h"
+#include "mpirun/arguments.h"
 #include "grammars/command_line.h"
 #include "grammars/launchers.h"
-#include "grammars/mpirun/translate.h"
+#include "mpirun/translate.h"
 
 namespace dlaunch::completion {
 namespace {

@@ -174,11 +174,11 @@ void AgentGroup::check_replaced() {
   }
 }
 
-/// "10.0.0.3 (n3 connected from there too)"
+/// "10.0.0.3 (n3 connected from this address, too)"
 std::string AgentGroup::agent_at(const std::string& address, const Awaited& but) const {
   const auto there = std::ranges::find_if(
       hosts_, [&](const Awaited& each) { return each.in && each.address == address && &each != &but; });
-  return there == hosts_.end() ? address : address + " (" + there->host.name + " connected from there too)";
+  return there == hosts_.end() ? address : address + " (" + there->host.name + " connected from this address, too)";
 }
 
 void AgentGroup::end_impersonated(const Awaited& host, const std::string& other) {

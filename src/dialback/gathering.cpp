@@ -217,8 +217,8 @@ Result<transport::Connection> Nodes::open(const plan::Host& host) {
     return transport::Connection{.stream = sys::make_socketpair().first,
                                  .disconnect = [connection] { return connection->reason(); }};
   }
-  return fail({host.name, "cannot connect to the node again",
-               "nodes connect to node 0; node 0 cannot connect to a node", "", kExitHostLost});
+  return fail({host.name, "cannot connect to the node again", "node 0 cannot open a connection to another node", "",
+               kExitHostLost});
 }
 
 void Nodes::end(int exit_code) { pump_.finish(exit_code); }

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/option_parser.h"
-#include "grammars/arguments.h"
+#include "mpirun/arguments.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -103,7 +103,7 @@ std::vector<const LauncherOption*> beginning_with(const LauncherSpec& launcher, 
 
 string_view support_text(Support support) {
   if (support == Support::ignored) return "changes nothing: ";
-  if (support == Support::allocation) return "changes nothing in a batch job, refused otherwise: ";
+  if (support == Support::allocation) return "changes nothing in a batch job, and is refused elsewhere: ";
   return support == Support::refused ? "refused: " : "";
 }
 

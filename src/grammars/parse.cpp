@@ -14,11 +14,11 @@
 #include "cli/resolved_options.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
-#include "grammars/arguments.h"
+#include "mpirun/arguments.h"
 #include "grammars/launcher_job.h"
 #include "grammars/launchers.h"
-#include "grammars/mpirun/mca.h"
-#include "grammars/mpirun/translate.h"
+#include "mpirun/mca.h"
+#include "mpirun/translate.h"
 #include "report/version.h"
 
 namespace dlaunch::cli {
@@ -82,7 +82,7 @@ Result<std::span<const std::string>> after_subcommand(const LauncherSpec& launch
 Result<Arguments> read_foreign_line(const LauncherSpec& launcher, std::span<const std::string> words,
                                     const ProcessContext& context, std::vector<std::string>& notes) {
   const size_t own = own_options_before(words, launcher);
-  auto arguments = TRY(parse_arguments(words.first(own)));
+  auto arguments = TRY(parse_arguments(words.first(own), option_of_launchers));
   if (arguments.show) return arguments;
   const auto rest = TRY(after_subcommand(launcher, words.subspan(own)));
   auto foreign = TRY(read_launcher_line(launcher, rest, context.environment));
@@ -267,7 +267,7 @@ class Programs {
     }
     const auto text = context_.read(*path);
     if (!text) return fail(text.error().error);
-    auto groups = parse_app_file(*text, app_file_->value);
+    auto groups = parse_app_file(*text, app_file_->value, option_of_launchers);
     if (!groups) return groups;
     if (line_.grammar == Grammar::dlaunch) TRY(check_templates(*groups));
     TRY(translate_options(*groups, context_, notes));
@@ -401,7 +401,8 @@ Result<Command> parse_command_line(const CommandLine& line, ProcessContext conte
   }
   std::vector<std::string> notes;
   const LauncherSpec* foreign = launcher_of(line.grammar);
-  auto arguments = TRY(foreign ? read_foreign_line(*foreign, line.words, context, notes) : parse_arguments(line.words));
+  auto arguments = TRY(foreign ? read_foreign_line(*foreign, line.words, context, notes)
+                               : parse_arguments(line.words, option_of_launchers));
   if (arguments.show) return ShowText{text_of(*arguments.show, foreign, line.verb)};
   if (line.grammar == Grammar::dlaunch) TRY(check_templates(arguments.groups));
   TRY(translate_options(arguments.groups, context, notes));

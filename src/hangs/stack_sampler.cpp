@@ -227,8 +227,8 @@ void StackSampler::finished() {
 void StackSampler::give_up() {
   wire::Stacks nothing;
   nothing.remarks.emplace_back(
-      "the stack sample did not end within 2 s: the host is busy, or a file that a rank has mapped is on a file server "
-      "that does not respond");
+      "the stack sample did not end within 2 s: the host is busy, or the file server of a mapped file does not "
+      "respond");
   answer(std::move(nothing));
 }
 

@@ -165,10 +165,9 @@ tl::unexpected<Error> cannot_listen(const Endpoint& where, int error) {
     return cannot_listen(where, "cannot listen on this address", "not an address of this machine",
                          "use node 0's own address, or set --node-rank if this machine is another node");
   }
-  return cannot_listen(where, "cannot listen on this address", std::strerror(error),
-                       error == EADDRINUSE
-                           ? "use another port: another program, or a node 0 that is already running, uses this port"
-                           : "");
+  return cannot_listen(
+      where, "cannot listen on this address", std::strerror(error),
+      error == EADDRINUSE ? "use another port: this port belongs to another program, or to a running node 0" : "");
 }
 
 }  // namespace

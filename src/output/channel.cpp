@@ -26,7 +26,7 @@ std::string hint_for(int error) {
     case EISDIR:
       return "use another name: a directory has this name";
     case EBADF:
-      return "use a descriptor that dlaunch inherits for writing";
+      return "use a descriptor that is open for writing when dlaunch starts";
     case ENXIO:
       return sys::kStartReader;
     case EPIPE:

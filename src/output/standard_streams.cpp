@@ -145,7 +145,7 @@ Result<void> StandardStreams::hangs(File& file, Lost lost) {
   const bool all = lost == Lost::nothing;
   return fail({"", "cannot write " + std::string(name_of(file.stream)),
                std::string("the disk does not respond") + (all ? "" : ", and the end of the output is lost"),
-               all ? "wait for " + process + ", which writes the rest"
+               all ? "wait for the end of " + process + ", which writes the remaining output"
                    : "check the file system; " + process + " still writes the earlier output",
                kExitOutput});
 }

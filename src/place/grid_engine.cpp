@@ -39,9 +39,9 @@ Result<Entries> hosts_of_job(const Environment& environment, const hosts::ReadTe
 std::optional<Error> unlisted(const Environment& environment) {
   const auto is_set = [&](const char* name) { return filled_variable(environment, name).has_value(); };
   if (is_set(kHosts) && !is_set(kRoot)) {
-    return wrong_list(
-               kRoot, "not set",
-               "PE_HOSTFILE shows a job of Grid Engine, and dlaunch finds Grid Engine's programs through SGE_ROOT")
+    return wrong_list(kRoot, "not set",
+                      "PE_HOSTFILE shows a job of Grid Engine, but dlaunch requires SGE_ROOT to find the programs of "
+                      "Grid Engine")
         .value();
   }
   if (is_set(kHosts) || !is_set(kRoot) || !is_set(kJob)) return std::nullopt;

@@ -93,8 +93,8 @@ std::optional<Error> refuse_copies(const ManagerJob& job, const Environment& env
                        " copies of dlaunch: each copy would run the whole job",
                .why = "",
                .hint = "start dlaunch without " + by + ", or with " + by +
-                       " -n 1; add --same-line to run one job with all copies, or "
-                       "--ignore-resource-manager to run one job per copy"};
+                       " -n 1; or add --same-line (one job with all copies) or --ignore-resource-manager "
+                       "(one job per copy)"};
 }
 
 std::optional<Error> refuse_incomplete_batch_job(const Environment& environment) {
@@ -132,8 +132,8 @@ std::optional<Error> refuse_copy_on_node(const Environment& environment) {
         .what = std::to_string(*(*place)->nodes) + " nodes start copies of dlaunch: each copy would run the whole job",
         .why = "",
         .hint =
-            "add --same-line, and a key with --key-file or DLAUNCH_KEY, to run one job with all copies; "
-            "add --ignore-resource-manager to run one job per copy"};
+            "add --same-line and a key (--key-file or DLAUNCH_KEY) for one job on all nodes, or "
+            "--ignore-resource-manager for one job per node"};
   }
   return refuse_task_of_launcher(environment);
 }

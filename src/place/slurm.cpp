@@ -182,7 +182,7 @@ Result<std::optional<NodePlace>> node(const Environment& environment) {
   if (nodes && place.nodes != nodes) {
     return unknown_node(
         "SLURM_STEP_NUM_TASKS", std::to_string(place.nodes.value_or(0)),
-        "the step has " + count(*nodes, "node") + " and requires one task per node: --ntasks-per-node=1");
+        "the step has " + count(*nodes, "node") + ", and --same-line requires one task per node: --ntasks-per-node=1");
   }
   const std::string list = filled_variable(environment, "SLURM_STEP_NODELIST").value_or("");
   auto names = hosts::expand_names(hosts::split_outside_brackets(list, ',').front());

@@ -244,7 +244,7 @@ Result<std::vector<Assignment>> assign_each(const Request& request, const Alloca
     const Request own = request_of(request, pool);
     if (own.apps.empty()) continue;
     if (allocation.pools[i].hosts.empty()) {
-      return refused(request, pool, "all hosts in the -H of this program are unusable", "add other hosts to this -H");
+      return refused(request, pool, "the -H list of this program has no usable host", "add other hosts to this list");
     }
     auto assigned = TRY(assign(own, allocation_of(allocation, allocation.pools[i])));
     made[i] = std::move(assigned);

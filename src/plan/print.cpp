@@ -46,7 +46,7 @@ std::string host_line(const Host& host) {
 }
 
 std::string binding_line(const BindingRequest& binding) {
-  if (binding.bind_to == BindTo::device) return "to the cores near its device";
+  if (binding.bind_to == BindTo::device) return "to the cores near the device of the rank";
   return "to " + std::string(to_string(binding.bind_to)) + ", mapped by " + std::string(to_string(binding.map_by)) +
          ", ranked by " + std::string(to_string(binding.rank_by)) +
          (binding.cores_per_rank == kEqualShare ? ", an equal share of the cores per rank" : "") +

@@ -20,7 +20,7 @@ RankResult::Kind kind_of(const job::RankRecord& record) {
 }
 
 std::string end_of(const job::RankRecord& record) {
-  if (!record.status) return record.pid == 0 ? "not started" : "no end is known";
+  if (!record.status) return record.pid == 0 ? "not started" : "unknown exit status";
   return record.status->describe() + (record.ended_by_us ? ", stopped" : "");
 }
 

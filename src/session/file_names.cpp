@@ -296,13 +296,14 @@ Result<void> check_linked_names(const JobOptions& options, const std::string& pi
     if (is_new || is_read(file)) continue;
     if (is_read(*other->second)) {
       return fail(conflict(file.option, escaped(other->second->path),
-                           "the job reads this file, and would overwrite it as " + escaped(file.path),
+                           "the job reads this file, and would overwrite the same file as " + escaped(file.path),
                            "set another path with " + std::string(file.option)));
     }
     if (other->second->spelled == file.spelled) continue;
-    return fail(conflict(other->second->option, file.option,
-                         "both write one file, as " + escaped(other->second->path) + " and " + escaped(file.path),
-                         "use different files"));
+    return fail(
+        conflict(other->second->option, file.option,
+                 "both write the same file, as " + escaped(other->second->path) + " and " + escaped(file.path),
+                 "use different files"));
   }
   return {};
 }

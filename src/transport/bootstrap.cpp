@@ -111,7 +111,7 @@ arrived() {
   flushed=
   dd conv=notrunc,fsync of="$t" </dev/null 2>/dev/null && flushed=1
   chmod 700 "$t"
-  "$t" --probe </dev/null >/dev/null 2>&1 || { rm -f "$t"; die "cannot run files in $d: check for a noexec mount or an agent not made for $m"; }
+  "$t" --probe </dev/null >/dev/null 2>&1 || { rm -f "$t"; die "cannot run files in $d: check for a noexec mount, or an agent for another machine type than $m"; }
   { [ ! -d "$a" ] && mv -f "$t" "$a"; } 2>/dev/null || { rm -f "$t"; die "cannot move the agent to $a"; }
   [ -z "$flushed" ] || checked
   find "$c" -mindepth 2 -maxdepth 2 -type f -atime +30 -delete 2>/dev/null

@@ -173,7 +173,7 @@ void RunningCommands::end(Ending ending, const std::function<void(const std::str
   if (end_all(ending)) return;
   const char* const what = ending == Ending::by_signal
                                ? ", did not end after SIGKILL: uninterruptible sleep"
-                               : ", still runs: dlaunch does not stop it, because a signal would end the whole job";
+                               : ", still runs: dlaunch sends no signal, because a signal would end the whole job";
   for (const Child& child : children_) {
     if (note) note(child.host + ": the transport's command, pid " + std::to_string(child.command.pid()) + what);
   }

@@ -178,7 +178,7 @@ void Local::reaped(int pid, int wait_status) {
 void Local::report(const std::vector<sys::Process>& left) const {
   for (const sys::Process& process : left) {
     const char* const until =
-        process.state == 'D' ? ": stays on this host until its disk answers" : " did not end after KILL";
+        process.state == 'D' ? ": the process stays on this host until its disk answers" : " did not end after SIGKILL";
     note_((name_.empty() ? "" : name_ + ": ") + sys::describe(process) + until);
   }
 }

@@ -125,7 +125,7 @@ class RankTableJob(Ascend):
                 self.assertEqual(json.loads(self.host(2).sh("cat /root/seen")), self.table())
         (self.dir / "ranks").write_text("".join(f"rank {r}=node{2 - r // 8} slot=0\n" for r in range(16)))
         result = self.run_dlaunch("-H", "node2:8,node1:8", "--rankfile", "ranks", *command)
-        self.assert_told(result, 2, "expected hosts sorted by address")
+        self.assert_told(result, 2, "HCCL requires hosts sorted by the text of their addresses")
         self.assert_told(result, 2, "use this order: node1,node2")
         (self.dir / "ranks").write_text("".join(f"rank {r}=node{1 + r // 8} slot=0\n" for r in range(16)))
         self.assert_exit(self.run_dlaunch("-H", "node2:8,node1:8", "--rankfile", "ranks", *command), 0)

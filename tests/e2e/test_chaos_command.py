@@ -158,7 +158,7 @@ class Chaos(Case):
 
     def test_impossible_faults_are_rejected_before_the_start(self):
         started = ("touch", "started")
-        for words, why in ((["--fault", "cut:fake1@1s", "--", "-n", "1", *started], b"use a proxy"),
+        for words, why in ((["--fault", "cut:fake1@1s", "--", "-n", "1", *started], b"controls only the links"),
                            (["--fault", "kill:rank=0@1s", "--", "-H", "elsewhere", *started], b"processes of other hosts"),
                            (["--fault", "kill:rank=0@1s", "--", "--same-line", "--nodes", "2", "--node-rank", "1", *started], b"this is node 1 of a --same-line job"),
                            (["--fault", "reset:fake9@1s", "--", "--fake-hosts", "2x1", *started], b"the job does not have host fake9"),

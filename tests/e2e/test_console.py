@@ -101,8 +101,8 @@ class ConsoleRate(Case):
         self.assertEqual(sum(shown_and_hidden(out)), 200, out)
 
     def test_files_must_have_all_lines(self):
-        rejected = {b"--console-rate requires --output-filename DIR: the lines of stdout must be in files": [[], ["--stderr-file", "e:copy"]],
-                    b"--console-rate requires --output-filename DIR: the lines of stderr must be in files": [
+        rejected = {b"--console-rate requires --output-filename DIR: log files must contain all lines of stdout": [[], ["--stderr-file", "e:copy"]],
+                    b"--console-rate requires --output-filename DIR: log files must contain all lines of stderr": [
                         ["--stdout-file", "o"], ["--stdout-file", "o.{rank}:copy"], ["--stdout-file", "o:copy", "--stderr-file", "e:local=0"]]}
         for text, lines in rejected.items():
             for options in lines:

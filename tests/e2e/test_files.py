@@ -269,7 +269,7 @@ class Descriptors(Case):
         for number, opened in (*((n, "") for n in range(3, 12)), (7, "7< /dev/null")):
             with self.subTest(number=number, opened=opened):
                 said = self.bash(f'"$0" -n 1 --stdout-file /dev/fd/{number} touch ran {opened}', 2).stderr.decode()
-                self.assertIn(f"cannot create /dev/fd/{number}: Bad file descriptor\ndlaunch:   use a descriptor that dlaunch inherits for writing", said)
+                self.assertIn(f"cannot create /dev/fd/{number}: Bad file descriptor\ndlaunch:   use a descriptor that is open for writing when dlaunch starts", said)
         self.assertFalse((self.dir / "ran").exists())
 
 

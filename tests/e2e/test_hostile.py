@@ -301,13 +301,13 @@ class Impersonation(Case):
         result = self.job(tasks, 20)
         said = result.stderr.decode()
         self.assert_exit(result, 125)
-        self.assertRegex(said, r"two agents with the name beta: an agent connected from [0-9a-f.:]+ \(alpha connected from there too\), and " + other)
+        self.assertRegex(said, r"two agents with the name beta: an agent connected from [0-9a-f.:]+ \(alpha connected from this address, too\), and " + other)
         self.assertIn("check these hosts: a process there uses the key of the job's agents", said)
 
     @promise(ENDS, NAMES_FIRST, mode=ATTACK, place=SLURM)
     def test_second_agent_with_a_name_ends_the_job(self):
         """gamma is missing when the name is used again, after the node's own agent or before."""
-        other = r"another agent from [0-9a-f.:]+ \(alpha connected from there too\)"
+        other = r"another agent from [0-9a-f.:]+ \(alpha connected from this address, too\)"
         self.assert_both_named("alpha:0 beta:0.1 beta:1 gamma:2", other)
 
     @promise(ENDS, NAMES_FIRST, mode=ATTACK, place=SLURM)

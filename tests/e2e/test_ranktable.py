@@ -296,7 +296,7 @@ class RankTableJob(Ranktable):
         said = run("-n", "3", "sh", "-c", "echo $DEVICE_ID")
         self.assertEqual((said.returncode, sorted(said.stdout.split())), (0, [b"0", b"1", b"2"]), said)
         self.assertIn(b"note: ", said.stderr)
-        self.assertIn(b"has 3 devices, and HCCL may refuse them: expected 1, 2, 4 or 8", said.stderr)
+        self.assertIn(b"has 3 devices, and HCCL may reject these devices: expected 1, 2, 4 or 8", said.stderr)
         said = run("-n", "3", "--env-for", "mindspore", "true")
         self.assertEqual(said.returncode, 2, said)
         self.assertIn(b"has 3 devices: expected 1, 2, 4 or 8 on a server of Ascend 910 (for A2, set --product a2)", said.stderr)

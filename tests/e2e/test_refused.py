@@ -224,7 +224,7 @@ class Names(Case):
 
     def assert_reads(self, result):
         self.assert_exit(result, 2)
-        self.assertIn(b"the job reads this file, and would overwrite it", result.stderr)
+        self.assertIn(b"the job reads this file, and would overwrite the same file", result.stderr)
 
     @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES))
     def test_spelling_of_a_file_for_both_streams(self):
@@ -237,7 +237,7 @@ class Names(Case):
             with self.subTest(one=one, other=other):
                 result = self.run_dlaunch("--stdout-file", one, "--stderr-file", other, "-n", 1, "true")
                 self.assert_exit(result, 2)
-                self.assertIn(b"both write one file", result.stderr)
+                self.assertIn(b"both write the same file", result.stderr)
 
     @promise(LOSES_NOTHING, mode=(START, FILES))
     def test_two_outputs_in_one_file_of_shared_memory_are_rejected(self):
@@ -297,7 +297,7 @@ class Names(Case):
         self.assert_exit(self.run_dlaunch(*options, *sh("echo old > old")), 0)
         result = self.run_dlaunch(*options, "--stage", "large", "true")
         self.assert_exit(result, 125)
-        self.assertIn(b"No space left on device; before, dlaunch removed the files of earlier jobs from the rank directories of this host", result.stderr)
+        self.assertIn(b"No space left on device; dlaunch has already removed the files of earlier jobs from the rank directories of this host", result.stderr)
 
 
 class SeveralHosts(HostsCase):

@@ -326,7 +326,8 @@ print("code", code, flush=True)
         os.close(slave)
         self.addCleanup(lambda: shell.poll() is None and (shell.kill(), shell.wait()))
         terminal = support.Terminal(shell, master, termios.tcgetattr(master))
-        terminal.read_until(b"begun")
+        for wanted, after in ((b"begun", b""), (b"started ", b""), (b"\n", b"started ")):  # of two processes, in any order
+            terminal.read_until(wanted, after=after)
         pid = int(terminal.seen.split(b"started ")[1].split()[0])
         terminal.type(b"typed\n")
         time.sleep(0.5)  # a job that reads would be stopped in this time

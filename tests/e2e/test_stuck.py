@@ -128,7 +128,7 @@ class Stuck(Case):
                                   "true")
         self.assert_exit(result, 124)
         self.assertRegex(result.stderr.decode(),
-                         r"processes may be left: \S+: pid \d+ \(dlaunch-files\), state D: stays on this host until "
+                         r"processes may be left: \S+: pid \d+ \(dlaunch-files\), state D: the process stays on this host until "
                          rf"the disk of {self.disk}/0 answers")
         self.assertLess(took, 11)
 

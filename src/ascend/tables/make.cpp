@@ -174,8 +174,8 @@ Result<json::Json> make_table(Version version, Product product, const plan::Plan
                               const std::vector<HostFacts>& facts) {
   if (facts.size() != plan.hosts.size()) {
     return fail({.where = "rank table",
-                 .what = "missing facts: " + std::to_string(facts.size()) + " of " + std::to_string(plan.hosts.size()) +
-                         " hosts reported their facts",
+                 .what = "missing addresses: only " + std::to_string(facts.size()) + " of " +
+                         std::to_string(plan.hosts.size()) + " hosts reported the addresses of their devices",
                  .why = "",
                  .hint = "check all hosts: dlaunch check"});
   }

@@ -33,8 +33,8 @@ std::optional<long> counted(std::string_view word, char unit) {
 
 void compare(const char* what, std::optional<long> given, size_t actual, std::vector<TableFinding>& findings) {
   if (!given || static_cast<size_t>(*given) == actual) return;
-  findings.push_back(about_name(std::string("the number of ") + what + " in the file name is " +
-                                    std::to_string(*given) + ", in the table " + std::to_string(actual),
+  findings.push_back(about_name(std::string("the number of ") + what + " is " + std::to_string(*given) +
+                                    " in the file name, but " + std::to_string(actual) + " in the table",
                                 true));
 }
 
@@ -57,9 +57,9 @@ std::vector<TableFinding> check_file_name(std::string_view name, const Table* ta
   if (table->servers.size() != 1) return findings;
   const std::string digits = device_digits(*table);
   if (digits != words[1] && sorted(digits) == sorted(words[1])) {
-    findings.push_back(about_name(
-        "the devices in the file name are " + words[1] + ", in the table " + digits + ": scripts may not find the file",
-        true));
+    findings.push_back(about_name("the devices are " + words[1] + " in the file name, but " + digits +
+                                      " in the table: scripts may not find the file",
+                                  true));
   }
   return findings;
 }

@@ -135,8 +135,8 @@ void check_server_order(const Table& table, Findings& findings) {
   for (const auto& [rank, server] : by_rank) {
     if (last && server->id < last->id) {
       complain(*server, "server_id",
-               "server " + json::described(json::Json::string(server->id)) + " has ranks from " + std::to_string(rank) +
-                   ", server " + json::described(json::Json::string(last->id)) +
+               "the ranks of server " + json::described(json::Json::string(server->id)) + " begin at " +
+                   std::to_string(rank) + ", but server " + json::described(json::Json::string(last->id)) +
                    " has lower ranks: ranks must follow the order of server_id",
                findings);
     }

@@ -23,7 +23,7 @@ struct DeepspeedNode {
 
 using DeepspeedNodes = std::vector<DeepspeedNode>;
 
-constexpr int kMostCpu = (1 << 16) - 1;
+constexpr int kLastCpu = (1 << 16) - 1;
 constexpr int kLastDevice = 4095;
 
 /// 0 to count-1.
@@ -123,7 +123,7 @@ Result<DeepspeedNodes> exclude_nodes(const DeepspeedNodes& nodes, const Deepspee
 /// Splits a list of CPUs into `parts` equal parts, in the form of --cpu-list: "0-4" in 2 parts is "p0-1/p2-3".
 /// nullopt if `cpus` is not a list, or has fewer than `parts` CPUs.
 std::optional<std::string> equal_parts(std::string_view cpus, size_t parts) {
-  const auto list = parse_int_list(cpus, kMostCpu);
+  const auto list = parse_int_list(cpus, kLastCpu);
   const size_t each = list ? list->size() / parts : 0;
   if (each == 0) return std::nullopt;
   const std::vector<int> all(list->begin(), list->end());
@@ -259,7 +259,7 @@ class DeepspeedJob {
     const ParsedOption& no_ssh = *line_.find("no-ssh");
     const ParsedOption* rank = line_.find("node-rank");
     if (!rank) {
-      return refuse_without(no_ssh, "--node_rank", "each node runs the same line", "add --node_rank I, from 0");
+      return refuse_without(no_ssh, "--node_rank", "each node runs the same command line", "add --node_rank I, from 0");
     }
     if (!parse_int(rank->value, 0, nodes - 1)) {
       return refuse_value(*rank, "node number", "0 to " + std::to_string(nodes - 1));

@@ -16,8 +16,8 @@ constexpr string_view kNodes = "the nodes come from salloc, sbatch or dlaunch's 
 constexpr string_view kContainer = "use `apptainer exec --bind MOUNTS IMAGE PROGRAM` as the program";
 constexpr string_view kScript = "use a wrapper script around the program";
 constexpr string_view kNodeDevices =
-    "ranks see all devices of the job on their node; 0: no devices (an empty `CUDA_VISIBLE_DEVICES`). Except for `-G`, "
-    "a number below the node's number of devices is refused";
+    "ranks see all devices of the job on their node; 0: no devices (an empty `CUDA_VISIBLE_DEVICES`). A number "
+    "below the node's number of devices is refused, except with `-G`";
 constexpr string_view kClocks = "dlaunch does not set clocks or accounting limits";
 constexpr string_view kPlugin = "the option is for Slurm's network, plugins and daemons";
 
@@ -47,8 +47,9 @@ constexpr LauncherOption kSrunOptions[] = {
     of("nodelist w", "LIST", kChosen), of("nodefile F", "FILE", kChosen), of("exclude x", "LIST", kChosen),
     of("relative r", "N", kChosen),
     of("distribution m", "HOW", "block is `--map-by block`, cyclic is `--map-by node`, plane=N is `-N N`; pack fills "
-        "as few nodes as possible; for pack, and on nodes with different numbers of CPUs, `--max-slots N,N,...` limits "
-        "the ranks of each node; a second level after ':' changes nothing", Support::translated, "SLURM_DISTRIBUTION"),
+        "as few nodes as possible; `--max-slots N,N,...` limits the ranks of each node for pack, and if nodes have "
+        "different numbers of CPUs; a second level after ':' changes nothing",
+        Support::translated, "SLURM_DISTRIBUTION"),
     of("overcommit O", "", "allows more ranks than CPUs; without this option, dlaunch rejects more ranks than CPUs if "
         "the number of CPUs is known", Support::translated, "SLURM_OVERCOMMIT"),
     of("cpu-bind", "HOW", "none, cores, threads, sockets, ldoms: `--bind-to`; map_cpu, mask_cpu: `--cpu-list p0/p4`; "

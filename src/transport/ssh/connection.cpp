@@ -83,7 +83,7 @@ std::optional<Disconnect> check_revoked(const Route& route, const ServerKey& key
   if (!route.revoked) return std::nullopt;
   if (const string& trouble = route.revoked->trouble(); !trouble.empty()) {
     return Disconnect{kWhat, "the host's key may be revoked: " + route.revoked_file + ": " + trouble,
-                      "check this file: while it is not valid, ssh also refuses every host"};
+                      "check this file: ssh also refuses every host until the file is valid"};
   }
   if (!route.revoked->has(key.blob, key.sha256)) return std::nullopt;
   return Disconnect{kWhat,

@@ -103,7 +103,8 @@ TEST(Rules, ReportInvalidRanks) {
         "$.server_list[1].device[1].rank_id: invalid rank \"9\": the ranks of a server must be consecutive"}},
       {"not in the order of server_id",
        table_text({{"10.0.0.9"}, {"10.0.0.10"}}),
-       {"$.server_list[1].server_id: server \"10.0.0.10\" has ranks from 8, server \"10.0.0.9\" has lower ranks: "
+       {"$.server_list[1].server_id: the ranks of server \"10.0.0.10\" begin at 8, but server \"10.0.0.9\" has lower "
+        "ranks: "
         "ranks must follow the order of server_id"}},
   };
   for (const Case& test : cases) EXPECT_EQ(findings_of(test.text), test.findings) << test.what;
@@ -287,12 +288,12 @@ TEST(Rules, ReportInvalidFileNames) {
   EXPECT_THAT(name_findings("hccl_2s_16p.json", kTwo), IsEmpty());
   EXPECT_THAT(name_findings("table.txt", kOne), ElementsAre("invalid file name: expected the ending .json"));
   EXPECT_THAT(name_findings("hccl_4p_0123_a.json", kOne),
-              ElementsAre("note: the number of devices in the file name is 4, in the table 8"));
+              ElementsAre("note: the number of devices is 4 in the file name, but 8 in the table"));
   EXPECT_THAT(name_findings("hccl_2s_8p.json", kTwo),
-              ElementsAre("note: the number of devices in the file name is 8, in the table 16"));
+              ElementsAre("note: the number of devices is 8 in the file name, but 16 in the table"));
   EXPECT_THAT(
       name_findings("hccl_8p_10234567_127.0.0.1.json", kOne),
-      ElementsAre("note: the devices in the file name are 10234567, in the table 01234567: scripts may not find "
+      ElementsAre("note: the devices are 10234567 in the file name, but 01234567 in the table: scripts may not find "
                   "the file"));
 }
 

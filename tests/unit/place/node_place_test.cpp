@@ -51,8 +51,9 @@ TEST(NodePlaces, ReadsVariablesOfASlurmStep) {
   EXPECT_EQ(place(old), "1 of 3 at node2:29479") << "a number above 100,000, as on any cluster that has run for long";
   Environment many = step;
   many.emplace_back("SLURM_STEP_NUM_TASKS=6");
-  EXPECT_EQ(place(many),
-            "SLURM_STEP_NUM_TASKS=6: the step has 3 nodes and requires one task per node: --ntasks-per-node=1");
+  EXPECT_EQ(
+      place(many),
+      "SLURM_STEP_NUM_TASKS=6: the step has 3 nodes, and --same-line requires one task per node: --ntasks-per-node=1");
 }
 
 TEST(NodePlaces, RejectsACopyOnEachNode) {

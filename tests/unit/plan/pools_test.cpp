@@ -71,7 +71,7 @@ TEST(Pools, RejectsMoreRanksThanAHostHasSlotsInTotal) {
   allocation.hosts[1].max_slots = 3;
   EXPECT_THAT(places(make_plan(asked, allocation)), HasSubstr("max_slots"));
   allocation.pools[1] = {};
-  EXPECT_THAT(places(make_plan(asked, allocation)), HasSubstr("p1: all hosts in the -H of this program are unusable"));
+  EXPECT_THAT(places(make_plan(asked, allocation)), HasSubstr("p1: the -H list of this program has no usable host"));
 }
 
 }  // namespace
