@@ -57,8 +57,8 @@ void open_standard_fds() {
 cli::ProcessContext read_process_context(std::vector<std::string>& read) {
   cli::ProcessContext context;
   context.environment = own_environment();
-  context.read_file = [&read](const std::string& path) {
-    auto text = cli::read_whole_file(path);
+  context.read_file = [&read](const std::string& path, const cli::ReadLimit& limit) {
+    auto text = cli::read_whole_file(path, limit);
     if (text) read.push_back(path);
     return text;
   };
@@ -183,7 +183,13 @@ Result<End> run_options(const cli::Options& asked, const place::Place& place, St
                         spdlog::logger& log, const std::vector<std::string>& read_files,
                         transport::Transport* nodes = nullptr) {
   if (connects(asked)) TRY(launcher::check_least_limits());
-  session::FactFinder finder(asked.request.environment, cli::read_text);
+  const auto limit = asked.policy.timeout;
+  const cli::ReadLimit reads{limit ? Clock::now() + *limit : Time::max(), asked.policy.timeout_exit_code};
+  session::FactFinder finder(asked.request.environment, [reads](const std::string& path) -> Result<std::string> {
+    auto text = cli::read_whole_file(path, reads);
+    if (!text) return fail(std::move(text.error().error));
+    return *std::move(text);
+  });
   const settle::SettledJob job =
       TRY(finder.settle([&](const settle::Facts& facts) { return settle::settle_job(asked, place, facts); }));
   const cli::Options& options = job.options;

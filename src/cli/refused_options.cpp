@@ -5,7 +5,7 @@ namespace dlaunch::cli {
 
 // Options of torchrun, srun, deepspeed, accelerate, horovodrun and msrun with exactly one meaning in dlaunch's own
 // grammar. Their names have '-' between words; the parser accepts '_' too. mpirun's options have another table
-// (grammars/mpirun/foreign_options.cpp).
+// (mpirun/foreign_options.cpp).
 
 namespace {
 

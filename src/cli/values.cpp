@@ -178,6 +178,20 @@ MapBySpelling split_map_by(std::string_view text) {
   return {policy == "package" ? "socket" : policy, text.substr(end)};
 }
 
+std::string literal(std::string_view text) {
+  std::string made;
+  for (const char c : text) {
+    made += c;
+    if (c == '{' || c == '}') made += c;
+  }
+  return made;
+}
+
+std::string without_suffixes(std::string name) {
+  const size_t colon = name.rfind(':');
+  return colon == name.npos || name.find('/', colon) != name.npos ? name : name + ':';
+}
+
 Result<void> check_template_fields(std::string_view text) {
   constexpr std::string_view kNameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
   constexpr Word<std::string_view> kPlaceholders[] = {{"%r", "{rank}"},

@@ -65,6 +65,11 @@ struct MapBySpelling {
 };
 MapBySpelling split_map_by(std::string_view text);
 
+/// Doubles the braces, as a template requires.
+std::string literal(std::string_view text);
+/// A template of --stdout-file without suffixes: a ':' is part of the name.
+std::string without_suffixes(std::string name);
+
 /// Returns an Error for "%r", "$RANK_ID" and similar in a template: the hint has the field to use, {rank}.
 Result<void> check_template_fields(std::string_view text);
 

@@ -4,9 +4,9 @@
 
 #include "base/try.h"
 #include "cli/option_parser.h"
-#include "grammars/arguments.h"
+#include "mpirun/arguments.h"
 #include "grammars/launchers.h"
-#include "grammars/mpirun/translate.h"
+#include "mpirun/translate.h"
 
 namespace dlaunch::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/files.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
-#include "grammars/mpirun/translate.h"
+#include "mpirun/translate.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -201,20 +201,6 @@ tl::unexpected<Error> refuse_without(const ParsedOption& given, string_view requ
 Result<int> number_of(const ParsedOption& given, int min, int max) {
   if (const auto number = parse_int(given.value, min, max)) return static_cast<int>(*number);
   return refuse_value(given, "number", std::to_string(min) + " to " + std::to_string(max));
-}
-
-std::string literal(string_view text) {
-  std::string made;
-  for (const char c : text) {
-    made += c;
-    if (c == '{' || c == '}') made += c;
-  }
-  return made;
-}
-
-std::string without_suffixes(std::string name) {
-  const size_t colon = name.rfind(':');
-  return colon == name.npos || name.find('/', colon) != name.npos ? name : name + ':';
 }
 
 }  // namespace dlaunch::cli

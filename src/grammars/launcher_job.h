@@ -90,9 +90,4 @@ tl::unexpected<Error> refuse_without(const ParsedOption& given, std::string_view
                                      std::string hint);
 Result<int> number_of(const ParsedOption& given, int min, int max);
 
-/// Doubles the braces, as a template requires.
-std::string literal(std::string_view text);
-/// A template of --stdout-file without suffixes: a ':' is part of the name.
-std::string without_suffixes(std::string name);
-
 }  // namespace dlaunch::cli

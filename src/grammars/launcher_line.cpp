@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/option_parser.h"
-#include "grammars/arguments.h"
+#include "mpirun/arguments.h"
 
 namespace dlaunch::cli {
 namespace {

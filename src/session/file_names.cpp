@@ -18,6 +18,7 @@
 #include "base/try.h"
 #include "launcher/frames.h"
 #include "output/file_layout.h"
+#include "report/record_file.h"
 #include "session/same_files.h"
 #include "sys/files.h"
 #include "sys/inherited.h"
@@ -43,6 +44,15 @@ std::string renamed_above(const std::string& path, const std::string& logs, cons
   const bool is_first = suffix.empty() && first_number == 0;
   const bool is_kept = suffix.starts_with('.') && parse_int(suffix.substr(1), 1, output.keep_logs);
   return is_first || is_kept ? logs + suffix : "";
+}
+
+/// Whether the start of an attempt may rename the record of an earlier attempt to the path, or to a directory above.
+bool is_kept_record(const std::string& path, const JobOptions& options, const plan::Plan& plan) {
+  std::string start = report::kept_record(normal(options.report_file), 0);
+  start.pop_back();
+  if (options.report_file.empty() || plan.attempt.value_or(0) == 0 || !path.starts_with(start)) return false;
+  const std::string number = path.substr(start.size(), path.find('/', start.size()) - start.size());
+  return parse_int(number, 0, *plan.attempt - 1).has_value();
 }
 
 constexpr std::string_view kDigits = "0123456789";
@@ -246,6 +256,11 @@ Result<void> check_file_names(const JobOptions& options, const std::string& pid_
   }
   std::map<std::string, std::string_view> option_of;
   for (const NamedFile& file : named) {
+    if (is_kept_record(file.path, options, plan)) {
+      return fail(conflict("--report", file.option,
+                           "the record of an earlier attempt is renamed to " + escaped(file.path),
+                           "use different files"));
+    }
     if (is_device(file)) continue;
     const auto [other, is_new] = option_of.emplace(file.path, file.option);
     if (is_new || (is_log(file.option) && is_log(other->second))) continue;

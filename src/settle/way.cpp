@@ -6,7 +6,7 @@
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
-#include "grammars/mpirun/mca.h"
+#include "mpirun/mca.h"
 #include "place/manager_list.h"
 
 namespace dlaunch::settle {

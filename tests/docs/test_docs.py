@@ -212,7 +212,7 @@ class Docs(unittest.TestCase):
         self.assertEqual(broken, [])
 
     def test_named_options_exist(self):
-        rows = sources("src/cli", "src/grammars", "src/app", "src/ascend", "src/agent", "src/chaos", "src/transport", "src/dialback", "src/allocate")
+        rows = sources("src/cli", "src/mpirun", "src/grammars", "src/app", "src/ascend", "src/agent", "src/chaos", "src/transport", "src/dialback")
         known = {name.lstrip("!") for names in re.findall(r'\.names = "([^"]+)"', rows) for name in names.split()}
         known |= set(re.findall(r'--([a-zA-Z][\w-]*)', rows)) | set(re.findall(r'"([a-zA-Z][\w-]+)"', rows)) | {"help", "version"}
         unknown = set()

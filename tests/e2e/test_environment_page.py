@@ -70,7 +70,7 @@ class EnvironmentPage(Case):
     def test_page_lists_the_variables_of_launchers(self):
         named = set(re.findall(r"`([A-Z][A-Z0-9_]+)`", PAGE))
         starts = tuple(set(re.findall(r"`([A-Z][A-Z0-9_]+_)\*`", PAGE)) - {"SLURM_"})
-        read = literals("src/grammars", r'"([A-Z][A-Z0-9]*_[A-Z0-9_]+)=?"')
+        read = {name for module in ("src/grammars", "src/mpirun") for name in literals(module, r'"([A-Z][A-Z0-9]*_[A-Z0-9_]+)=?"')}
         read |= {name for names in literals("src/grammars/srun", r'"((?:S(?:LURM|RUN)_[A-Z_]+ ?)+)"') for name in names.split()}
         self.assertGreater(len(read), 150)
         missing = {name for name in read if name not in named and not name.startswith(("DLAUNCH_", "MULTI_", *starts))}

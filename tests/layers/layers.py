@@ -34,27 +34,37 @@ def directory_of(path, root):
     return path.relative_to(root).parts[0]
 
 
-def escapes(layers, root, public):
-    """(layer, other layer, file, included file) of each include without a dependency in CMakeLists.txt."""
+def includes(layers, root, public):
+    """(names of its layers, file, names of the other layers, included file) of each include of a file of the project."""
     owner, together = {}, {}
     for layer in layers:
         for source in layer.sources:
             owner[source] = owner[source.with_suffix(".h")] = {layer.name}
             together.setdefault(directory_of(source, root), set()).add(layer.name)
         owner.update({header: {layer.name} for header in layer.public})
-    deps = {layer.name: layer.deps | {layer.name} for layer in layers}
 
     def owners(path):
         return owner.get(path) or (together.get(directory_of(path, root), set()) if path.is_relative_to(root) else set())
 
     for path in sorted([*root.rglob("*.cpp"), *root.rglob("*.h"), *public.rglob("*.h")]):
-        mine = owners(path)
-        seen = set().union(*(deps[name] for name in mine))
         for included in INCLUDE.findall(path.read_text()):
             found = [base / included for base in (root, public) if (base / included).exists()]
-            theirs = owners(found[0]) if found else set()
-            if theirs and not theirs & seen:
-                yield "/".join(sorted(mine)), "/".join(sorted(theirs)), path.name, included
+            yield owners(path), path, owners(found[0]) if found else set(), included
+
+
+def escapes(layers, root, public):
+    """(layer, other layer, file, included file) of each include without a dependency in CMakeLists.txt."""
+    deps = {layer.name: layer.deps | {layer.name} for layer in layers}
+    for mine, path, theirs, included in includes(layers, root, public):
+        if theirs and not theirs & set().union(*(deps[name] for name in mine)):
+            yield "/".join(sorted(mine)), "/".join(sorted(theirs)), path.name, included
+
+
+def unused(layers, root, public):
+    """["layer → other layer"] of each dependency in CMakeLists.txt without an include."""
+    used = {(mine, other) for of, _, to, _ in includes(layers, root, public) for mine in of for other in to}
+    names = {layer.name for layer in layers}
+    return [f"{layer.name} → {dep}" for layer in layers for dep in sorted(layer.deps & names) if (layer.name, dep) not in used]
 
 
 def not_public(public):

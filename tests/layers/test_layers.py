@@ -5,7 +5,8 @@ import sys
 import tempfile
 import unittest
 
-from layers import Layer, circles, declared_twice, escapes, long_files, not_public, read_layers, tries_within, unguarded
+from layers import Layer, circles, declared_twice, escapes, long_files, not_public, read_layers, tries_within, unguarded, \
+    unused
 
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests/sim/mutants"))
@@ -26,8 +27,8 @@ NOT_GUARDED = {  # file: reason
 MANAGER_VARIABLE = r"\b(?:SLURM_|SLURMD_|SRUN_|PBS_|LSB_|FLUX_|PE_HOSTFILE|SGE_|COBALT_|PALS_|AWS_BATCH_|NHOSTS)"
 # The body of a commit that raises a limit has the reason. A commit that reaches a lower figure lowers the limit.
 FIGURES = {
-    "lines of src and include": 84_124,
-    "lines of src/app": 1_568,
+    "lines of src and include": 84_373,
+    "lines of src/app": 1_578,
     "files outside cli and grammars with a function that changes options": 0,
     "source files that connect by TCP": 1,
     "definitions of is_loopback": 1,
@@ -51,6 +52,9 @@ class Project(unittest.TestCase):
     def test_every_include_has_a_dependency(self):
         found = [f"{of} → {to}: {path} includes {included}" for of, to, path, included in escapes(self.layers, SRC, PUBLIC)]
         self.assertEqual(found, [], "\n" + "\n".join([*found, "add the layer to DEPS in its CMakeLists.txt, or remove the include"]))
+
+    def test_every_dependency_has_an_include(self):
+        self.assertEqual(unused(self.layers, SRC, PUBLIC), [], "remove the layer from DEPS in its CMakeLists.txt")
 
     def test_every_source_belongs_to_a_layer(self):
         named = {source for layer in self.layers for source in layer.sources}

@@ -23,7 +23,7 @@ struct DeepspeedNode {
 
 using DeepspeedNodes = std::vector<DeepspeedNode>;
 
-constexpr int kMostCpu = (1 << 16) - 1;
+constexpr int kLastCpu = (1 << 16) - 1;
 constexpr int kLastDevice = 4095;
 
 /// 0 to count-1.
@@ -123,7 +123,7 @@ Result<DeepspeedNodes> exclude_nodes(const DeepspeedNodes& nodes, const Deepspee
 /// Splits a list of CPUs into `parts` equal parts, in the form of --cpu-list: "0-4" in 2 parts is "p0-1/p2-3".
 /// nullopt if `cpus` is not a list, or has fewer than `parts` CPUs.
 std::optional<std::string> equal_parts(std::string_view cpus, size_t parts) {
-  const auto list = parse_int_list(cpus, kMostCpu);
+  const auto list = parse_int_list(cpus, kLastCpu);
   const size_t each = list ? list->size() / parts : 0;
   if (each == 0) return std::nullopt;
   const std::vector<int> all(list->begin(), list->end());
@@ -193,7 +193,7 @@ class DeepspeedJob {
     const ParsedOption* given = line_.find("hostfile");
     const std::string name = given ? given->value : kUsualHostfile;
     const auto path = TRY(absolute_path(name, job_.context().cwd));
-    const auto text = job_.context().read_file(path);
+    const auto text = job_.context().read(path);
     if (!text && text.error().missing && !given) return {};
     if (!text) return fail(text.error().error);
     hosts_ = TRY(parse_deepspeed_hostfile(*text, name));
@@ -353,7 +353,7 @@ class DeepspeedJob {
     if (home && !name.starts_with('/')) files.push_back(*home + "/" + name);
     files.push_back(name.starts_with('/') ? name : context.cwd + "/" + name);
     for (const std::string& file : files) {
-      if (context.read_file(file)) job_.add(job_.itself(), "env-file", file);
+      if (context.read(file)) job_.add(job_.itself(), "env-file", file);
     }
   }
 

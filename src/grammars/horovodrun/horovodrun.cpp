@@ -9,8 +9,9 @@
 #include "cli/files.h"
 #include "cli/setters.h"
 #include "cli/values.h"
-#include "grammars/arguments.h"
+#include "mpirun/arguments.h"
 #include "grammars/launcher_job.h"
+#include "grammars/launchers.h"
 #include "place/variables.h"
 
 namespace dlaunch::cli {
@@ -250,7 +251,7 @@ class HorovodrunJob {
   /// Options of mpirun in one word.
   Result<void> add_words(const ParsedOption& given) {
     const auto words = TRY(split_words(given.value));
-    auto arguments = parse_arguments(words);
+    auto arguments = parse_arguments(words, option_of_launchers);
     if (!arguments) {
       arguments.error().where = given.spelled + ": " + arguments.error().where;
       return fail(arguments.error());

@@ -3,6 +3,7 @@
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "cli/values.h"
 #include "grammars/launcher_job.h"
 #include "grammars/srun/srun.h"
 

@@ -12,7 +12,7 @@
 #include "base/try.h"
 #include "cli/values.h"
 #include "grammars/launcher_job.h"
-#include "grammars/mpirun/translate.h"
+#include "mpirun/translate.h"
 
 namespace dlaunch::cli {
 namespace {

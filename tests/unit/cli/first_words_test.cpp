@@ -1,7 +1,7 @@
 // Words that new users type first: dlaunch accepts them, or the error has the option to use.
 #include "base/text.h"
 #include "command_line_fixture.h"
-#include "grammars/arguments.h"
+#include "mpirun/arguments.h"
 #include "grammars/launchers.h"
 
 namespace dlaunch::cli {

@@ -5,7 +5,7 @@
 #include "cli/help.h"
 #include "cli/option_spec.h"
 #include "command_line_fixture.h"
-#include "grammars/arguments.h"
+#include "mpirun/arguments.h"
 
 namespace dlaunch::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "command_line_fixture.h"
-#include "grammars/arguments.h"
+#include "mpirun/arguments.h"
 
 namespace dlaunch::cli {
 namespace {

@@ -8,6 +8,7 @@
 // - A lone ':' ends a program and begins the next group. "--" ends the options of a group. Empty groups are ignored.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,9 +39,13 @@ struct Arguments {
   std::vector<std::string> unset = {};  ///< variables to remove from the job's environment
 };
 
-Result<Arguments> parse_arguments(std::span<const std::string> words);
+/// Returns the error for an option of another launcher: `spelled` "--tee", `name` "tee". nullopt: no launcher has it.
+using OptionOfLaunchers = std::optional<Error> (*)(const std::string& spelled, std::string_view name);
+
+Result<Arguments> parse_arguments(std::span<const std::string> words, OptionOfLaunchers of_launchers);
 
 /// Parses the lines of an --app file into groups. A ':' within a line begins another group, as in Hydra's files.
-Result<std::vector<Group>> parse_app_file(std::string_view text, const std::string& path);
+Result<std::vector<Group>> parse_app_file(std::string_view text, const std::string& path,
+                                          OptionOfLaunchers of_launchers);
 
 }  // namespace dlaunch::cli

@@ -8,7 +8,7 @@
 
 #include "cli/option_spec.h"
 #include "dlaunch/error.h"
-#include "grammars/arguments.h"
+#include "mpirun/arguments.h"
 
 namespace dlaunch::cli {
 

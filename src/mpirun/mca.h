@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dlaunch/error.h"
-#include "grammars/mpirun/translate.h"
+#include "mpirun/translate.h"
 
 namespace dlaunch::cli {
 

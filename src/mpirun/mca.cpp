@@ -1,4 +1,4 @@
-#include "grammars/mpirun/mca.h"
+#include "mpirun/mca.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "grammars/mpirun/translate.h"
+#include "mpirun/translate.h"
 
 #include <algorithm>
 #include <iterator>

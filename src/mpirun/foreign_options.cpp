@@ -11,10 +11,9 @@
 #include "base/try.h"
 #include "cli/option_spec.h"
 #include "cli/values.h"
-#include "grammars/arguments.h"
-#include "grammars/launcher_job.h"
-#include "grammars/mpirun/mca.h"
-#include "grammars/mpirun/translate.h"
+#include "mpirun/arguments.h"
+#include "mpirun/mca.h"
+#include "mpirun/translate.h"
 
 namespace dlaunch::cli {
 namespace {

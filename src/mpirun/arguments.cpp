@@ -1,8 +1,7 @@
-#include "grammars/arguments.h"
+#include "mpirun/arguments.h"
 
 #include "base/try.h"
 #include "cli/files.h"
-#include "grammars/launchers.h"
 
 namespace dlaunch::cli {
 
@@ -30,15 +29,22 @@ std::string attached_number(std::string_view name) {
   return "write " + dashed(name.substr(0, digits)) + ' ' + std::string(name.substr(digits));
 }
 
-Error unknown_option(const std::string& spelled, std::string_view name) {
+Error unknown_option(const std::string& spelled, std::string_view name, OptionOfLaunchers of_launchers) {
   if (const RefusedOption* refused = refused_option(name)) {
     return {spelled, "not supported", std::string(refused->why), std::string(refused->hint)};
   }
-  if (auto error = option_of_launchers(spelled, name)) return *std::move(error);
+  if (auto error = of_launchers(spelled, name)) return *std::move(error);
   std::string hint = attached_number(name);
   if (hint.empty()) hint = did_you_mean(name);
   if (hint.empty()) hint = "run dlaunch --help for the options; -- ends the options";
   return {.where = "", .what = "unknown option \"" + spelled + '"', .why = "", .hint = std::move(hint)};
+}
+
+ParserRules rules(OptionOfLaunchers of_launchers) {
+  return {.find = find_typed_option,
+          .unknown = [of_launchers](const std::string& spelled,
+                                    std::string_view name) { return unknown_option(spelled, name, of_launchers); },
+          .groups = true};
 }
 
 Result<Group> parse_group(OptionParser& parser, std::span<const std::string>& words) {
@@ -51,12 +57,12 @@ Result<Group> parse_group(OptionParser& parser, std::span<const std::string>& wo
                .hint = "check for an unset variable"});
 }
 
-Result<std::vector<Group>> parse_app_line(const TextLine& line) {
+Result<std::vector<Group>> parse_app_line(const TextLine& line, OptionOfLaunchers of_launchers) {
   const auto words = TRY(split_words(line.text));
   std::span<const std::string> rest(words);
   std::vector<Group> groups;
   do {
-    OptionParser parser({.find = find_typed_option, .unknown = unknown_option, .groups = true});
+    OptionParser parser(rules(of_launchers));
     Group group = TRY(parse_group(parser, rest));
     group.where = line.where;
     groups.push_back(std::move(group));
@@ -66,8 +72,8 @@ Result<std::vector<Group>> parse_app_line(const TextLine& line) {
 
 }  // namespace
 
-Result<Arguments> parse_arguments(std::span<const std::string> words) {
-  OptionParser parser({.find = find_typed_option, .unknown = unknown_option, .groups = true});
+Result<Arguments> parse_arguments(std::span<const std::string> words, OptionOfLaunchers of_launchers) {
+  OptionParser parser(rules(of_launchers));
   Arguments arguments;
   do {
     auto group = TRY(parse_group(parser, words));
@@ -78,11 +84,12 @@ Result<Arguments> parse_arguments(std::span<const std::string> words) {
   return arguments;
 }
 
-Result<std::vector<Group>> parse_app_file(std::string_view text, const std::string& path) {
+Result<std::vector<Group>> parse_app_file(std::string_view text, const std::string& path,
+                                          OptionOfLaunchers of_launchers) {
   TRY(check_text(text, path));
   std::vector<Group> groups;
   for (const TextLine& line : lines_of(text, path)) {
-    auto of_line = parse_app_line(line);
+    auto of_line = parse_app_line(line, of_launchers);
     if (!of_line) {
       Error error = of_line.error();
       error.where = line.where + (error.where.empty() ? "" : ": " + error.where);
