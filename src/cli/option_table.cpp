@@ -284,8 +284,8 @@ constexpr OptionSpec kOptions[] = {
     {.names = "env-all", .section = Section::environment,
      .help = "pass all variables to the ranks, as srun does, including RANK, MASTER_ADDR, HOME and DISPLAY",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.whole_environment, v); },
-     .more = "Ranks get all variables of dlaunch's environment, as if -x named them: --env-for does not remove or "
-             "replace these variables. dlaunch still sets SLURM_*. In a job of a batch system, ranks on other hosts "
+     .more = "Ranks get all variables of dlaunch's environment. --env-for does not remove or replace these variables, as "
+             "with -x. dlaunch still sets SLURM_*. In a job of a batch system, ranks on other hosts "
              "also get HOME, DISPLAY and similar variables."},
     {.names = "env-for", .takes = Arity::value, .value_name = "LIST", .section = Section::environment, .joins = true,
      .preference = true, .common = true,
@@ -315,7 +315,7 @@ constexpr OptionSpec kOptions[] = {
      .more = "Fields: {rank} {local_rank} {host} {device} {stream} {time}. Write --label=TEMPLATE. After a space, "
              "dlaunch reads the next word as TEMPLATE only if the word contains '{'. Any other word is the program."},
     {.names = "fold", .takes = Arity::maybe_value, .value_name = "LEVEL", .section = Section::output,
-     .preference = true, .standard = "own on a terminal with more than 8 ranks", .bare = "own",
+     .preference = true, .standard = "own if the output is a terminal and the job has more than 8 ranks", .bare = "own",
      .help = "print equal lines of several ranks once, with the numbers of these ranks; levels:",
      .choices = fold_levels,
      .set_job = set_fold,
