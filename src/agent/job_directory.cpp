@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <thread>
 
 #include "base/environment.h"
 #include "base/text.h"
@@ -21,7 +22,9 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr int kRemovals = 3;  // a temporary failure, such as too few descriptors, may be over after a moment
+// A temporary failure, such as too few descriptors or processes, may be over after a moment.
+constexpr int kRemovals = 3;
+constexpr std::chrono::milliseconds kPause{100};
 
 std::string temporary() {
   auto directory = variable(own_environment(), "TMPDIR");
@@ -60,18 +63,18 @@ int write_file(const sys::HeldDirectory& directory, const std::string& name, std
   return file && sys::write_all(file.get(), bytes) ? 0 : errno;
 }
 
-/// In a child. Returns 0 or an errno, also ENOENT; another user's directory stays.
+/// In children. Returns 0 or an errno, also ENOENT; another user's directory stays.
 template <class IsOwn>
 int remove_tree(const std::string& path, IsOwn is_own) {
-  return in_child([&] {
-    int error = 0;
-    for (int tries = 0; tries < kRemovals; ++tries) {
-      const sys::HeldPlace place = sys::HeldPlace::of(path);
-      error = place ? place.directory.remove_directory(place.name, is_own) : errno;
-      if (error == 0 || error == ENOENT) break;
-    }
-    return error;
-  });
+  const auto remove = [&] {
+    const sys::HeldPlace place = sys::HeldPlace::of(path);
+    return place ? place.directory.remove_directory(place.name, is_own) : errno;
+  };
+  for (int tries = 1;; ++tries) {
+    const int error = in_child(remove);
+    if (error == 0 || error == ENOENT || error == ETIMEDOUT || tries == kRemovals) return error;
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 std::string not_removed(const std::string& path, int error) {
@@ -103,7 +106,8 @@ struct JobDirectory::Made {
     const auto its = made ? made.facts() : std::nullopt;
     if (!its) {
       const int error = errno;
-      change([&] { return place.directory.remove_empty(place.name); }, {place.directory.fd()});
+      const int left = change([&] { return place.directory.remove_empty(place.name); }, {place.directory.fd()});
+      if (left != 0 && left != ENOENT) note(new_path, {});
       errno = error;
       return {};
     }

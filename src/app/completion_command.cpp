@@ -19,7 +19,7 @@ namespace {
 constexpr useconds_t kLongestRead = 50'000;  // microseconds
 
 /// Reads a file without a wait: a frozen file system ends the process, a FIFO counts as empty.
-tl::expected<std::string, cli::Unreadable> read_at_once(const std::string& path) {
+tl::expected<std::string, cli::Unreadable> read_at_once(const std::string& path, const cli::ReadLimit& /*limit*/) {
   std::signal(SIGALRM, SIG_DFL);
   ::ualarm(kLongestRead, 0);
   struct stat file{};

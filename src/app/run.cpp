@@ -174,7 +174,13 @@ Result<End> run_options(const cli::Options& asked, const place::Place& place, St
                         spdlog::logger& log, const std::vector<std::string>& read_files,
                         transport::Transport* nodes = nullptr) {
   if (connects(asked)) TRY(launcher::check_least_limits());
-  session::FactFinder finder(asked.request.environment, cli::read_text);
+  const auto limit = asked.policy.timeout;
+  const cli::ReadLimit reads{limit ? Clock::now() + *limit : Time::max(), asked.policy.timeout_exit_code};
+  session::FactFinder finder(asked.request.environment, [reads](const std::string& path) -> Result<std::string> {
+    auto text = cli::read_whole_file(path, reads);
+    if (!text) return fail(std::move(text.error().error));
+    return *std::move(text);
+  });
   const settle::SettledJob job =
       TRY(finder.settle([&](const settle::Facts& facts) { return settle::settle_job(asked, place, facts); }));
   const cli::Options& options = job.options;
@@ -211,8 +217,8 @@ Result<End> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
   auto context = read_process_context();
   const std::string key = take_key_variable(context.environment);
   std::vector<std::string> read;
-  context.read_file = [&read](const std::string& path) {
-    auto text = cli::read_whole_file(path);
+  context.read_file = [&read](const std::string& path, const cli::ReadLimit& limit) {
+    auto text = cli::read_whole_file(path, limit);
     if (text) read.push_back(path);
     return text;
   };

@@ -102,7 +102,7 @@ class WordSplitter {
 
 }  // namespace
 
-tl::expected<std::string, Unreadable> read_whole_file(const std::string& path, std::chrono::seconds fifo_wait) {
+tl::expected<std::string, Unreadable> read_whole_file(const std::string& path, const ReadLimit& limit) {
   const sys::Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat facts{};
   if (!file || ::fstat(file.get(), &facts) != 0) {
@@ -111,16 +111,22 @@ tl::expected<std::string, Unreadable> read_whole_file(const std::string& path, s
     return unreadable(path, std::generic_category().message(error), "check the path and the permissions",
                       error == ENOENT || error == ENOTDIR || no_entry);
   }
-  const auto fifo_ms = std::chrono::milliseconds(fifo_wait).count();
-  const int wait_ms = S_ISFIFO(facts.st_mode) ? static_cast<int>(fifo_ms) : -1;  // a person may type at a terminal
+  const bool fifo = S_ISFIFO(facts.st_mode);
   std::string text;
   char chunk[16384];
   for (;;) {
     pollfd ready{file.get(), POLLIN, 0};  // read(2) returns 0 for a FIFO without a writer, but a writer may come
-    const int got = ::poll(&ready, 1, wait_ms);
+    // No own limit for a terminal: a person may type.
+    const Time until = fifo ? std::min(limit.until, Clock::now() + limit.fifo_wait) : limit.until;
+    const int got = ::poll(&ready, 1, until == Time::max() ? -1 : milliseconds_until(until));
+    if (got == 0 && until == limit.until) {
+      auto late = unreadable(path, "the time limit of the job ended the wait for data", "start the writer first");
+      late.value().error.exit_code = limit.exit_code;
+      return late;
+    }
     if (got == 0) {
-      const std::string limit = std::to_string(fifo_wait.count());
-      return unreadable(path, "timed out after " + limit + " s: no program writes to the FIFO",
+      const std::string seconds = std::to_string(limit.fifo_wait.count());
+      return unreadable(path, "timed out after " + seconds + " s: no program writes to the FIFO",
                         "start the writer first");
     }
     const ssize_t size = got < 0 ? -1 : ::read(file.get(), chunk, sizeof chunk);

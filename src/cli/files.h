@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/time.h"
 #include "dlaunch/error.h"
 #include "dlaunch/request.h"
 
@@ -17,13 +18,17 @@ struct Unreadable {
   bool missing = false;  ///< the file does not exist, or the user may not enter its directory
 };
 
-/// Returns the bytes of a file.
-using ReadFile = std::function<tl::expected<std::string, Unreadable>(const std::string& path)>;
+struct ReadLimit {
+  Time until = Time::max();            ///< the end of the job's time limit
+  int exit_code = kExitTimeout;        ///< after `until`
+  std::chrono::seconds fifo_wait{30};  ///< for new data of a FIFO
+};
 
-/// Reads a file of at most 16 MiB, without the byte order mark of UTF-8. Waits for new data of a FIFO, at most
-/// `fifo_wait` each time.
-tl::expected<std::string, Unreadable> read_whole_file(const std::string& path,
-                                                      std::chrono::seconds fifo_wait = std::chrono::seconds(30));
+/// Returns the bytes of a file.
+using ReadFile = std::function<tl::expected<std::string, Unreadable>(const std::string& path, const ReadLimit& limit)>;
+
+/// Reads a file of at most 16 MiB, without the byte order mark of UTF-8. Waits for new data of a FIFO or terminal.
+tl::expected<std::string, Unreadable> read_whole_file(const std::string& path, const ReadLimit& limit = {});
 /// As read_whole_file(), for callers without a special case for missing files.
 Result<std::string> read_text(const std::string& path);
 

@@ -22,11 +22,14 @@ struct ProcessContext {
   std::vector<std::string> environment;  ///< NAME=VALUE
   place::Place place = {};               ///< read from `environment`
   std::string cwd;                       ///< absolute; empty if the directory was removed
-  /// Reads the files named by options.
-  ReadFile read_file = [](const std::string& path) { return read_whole_file(path); };
+  ReadFile read_file = read_whole_file;  ///< for read()
+  ReadLimit read_limit = {};
   std::string random_name = "00000000";       ///< unpredictable; part of the names of this run's directories
   std::string start_time = "00000000000000";  ///< local, YYYYmmddHHMMSS
   std::function<bool(const std::string& program)> in_path = {};  ///< empty: assume that every program exists
+
+  /// Reads a file that an option names.
+  tl::expected<std::string, Unreadable> read(const std::string& path) const { return read_file(path, read_limit); }
 };
 
 enum class Arity {

@@ -275,7 +275,7 @@ Result<void> read_config(const ParsedOption* config, const ProcessContext& conte
                          Preferences& preferences) {
   const auto where = TRY(config_path(config, context));
   if (where.path.empty()) return {};
-  const auto text = context.read_file(where.path);
+  const auto text = context.read(where.path);
   if (!text) {
     if (!where.named && text.error().missing) return {};
     return fail(text.error().error);

@@ -230,7 +230,7 @@ Result<void> add_variable(AppRequest& app, string_view value, Context) {
 
 Result<std::string> text_of_file(string_view path, Context here) {
   const auto whole = TRY(absolute_path(path, here.cwd));
-  auto text = here.read_file(whole);
+  auto text = here.read(whole);
   if (!text) return fail(text.error().error);
   return *std::move(text);
 }

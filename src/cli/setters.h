@@ -1,5 +1,5 @@
 // The setters of option_table() that are longer than one line. PURE, except for files that an option names:
-// ProcessContext::read_file reads them.
+// ProcessContext::read reads them.
 #pragma once
 
 #include <string>

@@ -265,7 +265,7 @@ class Completer {
     if (file.starts_with("~/")) file.replace(0, 1, filled_variable(sources_.context.environment, "HOME").value_or("~"));
     std::vector<std::string> names;
     const auto path = cli::absolute_path(file, sources_.context.cwd);
-    const auto text = sources_.context.read_file(path.value_or(""));
+    const auto text = sources_.context.read(path.value_or(""));
     const auto entries = hosts::parse_hostfile(text.value_or(""), file);
     if (!entries) return names;
     std::set<string_view> known;

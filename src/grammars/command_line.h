@@ -34,6 +34,6 @@ Result<CommandLine> read_command_line(std::string_view program_name, std::vector
 // belongs to one program.
 
 /// For all subcommands except those with their own parser.
-Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& context);
+Result<Command> parse_command_line(const CommandLine& line, ProcessContext context);
 
 }  // namespace dlaunch::cli

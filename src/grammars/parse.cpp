@@ -265,7 +265,7 @@ class Programs {
       error.where = app_file_->spelled;
       return fail(std::move(error));
     }
-    const auto text = context_.read_file(*path);
+    const auto text = context_.read(*path);
     if (!text) return fail(text.error().error);
     auto groups = parse_app_file(*text, app_file_->value, option_of_launchers);
     if (!groups) return groups;
@@ -296,12 +296,21 @@ Result<void> join_hosts(Options& options, std::vector<hosts::HostEntry> hosts) {
   return {};
 }
 
-const ParsedOption* last_config(const Group& first) {
+const ParsedOption* last_of(const Group& first, std::string_view name) {
   const ParsedOption* last = nullptr;
   for (const ParsedOption& given : first.options) {
-    if (given.spec->name() == "config") last = &given;
+    if (given.spec->name() == name) last = &given;
   }
   return last;
+}
+
+/// Limits the later reads of files. apply() reports a wrong value.
+void limit_reads(Grammar grammar, const ParsedOption* timeout, ProcessContext& context) {
+  Options options;
+  if (!timeout || !timeout->spec->set_job(options, timeout->value, context)) return;
+  settle_personality(grammar, {}, options);  // sets the exit code
+  const auto limit = options.policy.timeout;
+  context.read_limit = {limit ? Clock::now() + *limit : Time::max(), options.policy.timeout_exit_code};
 }
 
 /// The job's options in effect, and the user's preferences.
@@ -310,11 +319,13 @@ struct Resolved {
   Preferences preferences;
 };
 
-Result<Resolved> resolve(Grammar grammar, const Group& first, const ProcessContext& context) {
+Result<Resolved> resolve(Grammar grammar, const Group& first, ProcessContext& context) {
+  limit_reads(grammar, last_of(first, "timeout"), context);
   auto variables = TRY(read_mca_variables(context.environment));
   std::vector<std::string> notes;
   std::ranges::move(launcher_variables(grammar, context, notes), std::back_inserter(variables));
-  auto preferences = TRY(read_preferences(last_config(first), context, {find_known_option, std::move(variables)}));
+  auto preferences =
+      TRY(read_preferences(last_of(first, "config"), context, {find_known_option, std::move(variables)}));
   std::ranges::move(notes, std::back_inserter(preferences.notes));
   Resolved resolved{.options = {}, .preferences = std::move(preferences)};
   const auto add_line = [&](bool defaults) {  // a launcher's line may have its own defaults
@@ -327,6 +338,7 @@ Result<Resolved> resolve(Grammar grammar, const Group& first, const ProcessConte
   for (const ParsedOption& given : resolved.preferences.given) resolved.options.add(given);
   add_line(false);
   TRY(settle_contradictions(resolved.options));
+  limit_reads(grammar, resolved.options.find("timeout"), context);
   return resolved;
 }
 
@@ -382,7 +394,7 @@ std::string text_of(const OptionSpec& spec, const LauncherSpec* launcher, Verb v
 
 }  // namespace
 
-Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& context) {
+Result<Command> parse_command_line(const CommandLine& line, ProcessContext context) {
   if (line.verb == Verb::help) {
     auto page = TRY(help_page(line.words, find_typed_option));  // not map(): tl::expected 1.0 leaks a default Command
     return ShowText{std::move(page)};

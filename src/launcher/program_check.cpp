@@ -181,7 +181,8 @@ bool ProgramCheck::waits() const {
 
 std::vector<job::RankEnded> ProgramCheck::refused() const {
   std::vector<job::RankEnded> ends;
-  if (!options_.policy.abort_on_failure && refused_.size() < plan_.ranks.size()) return ends;
+  const bool may_run = !options_.policy.abort_on_failure && !lacks_directory_ && refused_.size() < plan_.ranks.size();
+  if (may_run) return ends;
   for (const auto& [rank, end] : refused_) ends.push_back(end);
   return ends;
 }

@@ -316,6 +316,25 @@ void add_cause(const Summary& s, const RankGroups& groups, const std::set<int>& 
   }
 }
 
+/// Hosts with a common TMPDIR report the same directory: one line names all of them.
+void add_leftovers(const std::vector<std::string>& leftovers, Lines& lines) {
+  const std::string about = "processes may be left: ";
+  const auto directory_at = [](const std::string& left) {
+    return std::min(left.find(": cannot remove "), left.size());
+  };
+  std::map<std::string, std::vector<std::string>> hosts;  // by directory
+  for (const std::string& left : leftovers)
+    hosts[left.substr(directory_at(left))].push_back(left.substr(0, directory_at(left)));
+  for (const std::string& left : leftovers) {
+    const std::string directory = left.substr(directory_at(left));
+    if (directory.empty()) {
+      lines.add(about + left);
+    } else if (const auto all = hosts.extract(directory)) {
+      lines.add(about + fold_names(all.mapped()) + directory);
+    }
+  }
+}
+
 /// The time after which all processes had ended, if this was noticeably later than the cause, or than the end that the
 /// line of a preemption states.
 void add_end(const Summary& s, Lines& lines) {
@@ -361,7 +380,7 @@ std::string failure_summary(const Summary& s) {
     lines.add("the end of the ranks' output is missing: stdout or stderr accepted no data in time");
   if (!quiet && s.outcome.unended)
     lines.add("the end of the ranks' output may be missing: agents did not send all output in time");
-  for (const std::string& left : s.outcome.leftovers) lines.add("processes may be left: " + left);
+  add_leftovers(s.outcome.leftovers, lines);
   add_unswept(s, s.outcome.cause != job::Cause::success, lines);
   return lines.take();
 }

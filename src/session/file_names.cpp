@@ -17,6 +17,7 @@
 #include "base/try.h"
 #include "launcher/frames.h"
 #include "output/file_layout.h"
+#include "report/record_file.h"
 #include "session/same_files.h"
 #include "sys/files.h"
 #include "sys/inherited.h"
@@ -42,6 +43,15 @@ std::string renamed_above(const std::string& path, const std::string& logs, cons
   const bool is_first = suffix.empty() && first_number == 0;
   const bool is_kept = suffix.starts_with('.') && parse_int(suffix.substr(1), 1, output.keep_logs);
   return is_first || is_kept ? logs + suffix : "";
+}
+
+/// Whether the start of an attempt may rename the record of an earlier attempt to the path, or to a directory above.
+bool is_kept_record(const std::string& path, const JobOptions& options, const plan::Plan& plan) {
+  std::string start = report::kept_record(normal(options.report_file), 0);
+  start.pop_back();
+  if (options.report_file.empty() || plan.attempt.value_or(0) == 0 || !path.starts_with(start)) return false;
+  const std::string number = path.substr(start.size(), path.find('/', start.size()) - start.size());
+  return parse_int(number, 0, *plan.attempt - 1).has_value();
 }
 
 /// A file that the job writes, or reads.
@@ -222,6 +232,10 @@ Result<void> check_file_names(const JobOptions& options, const std::string& pid_
   }
   std::map<std::string, std::string_view> option_of;
   for (const auto& [option, path, spelled] : named) {
+    if (is_kept_record(path, options, plan)) {
+      return fail(conflict("--report", option, "the record of an earlier attempt is renamed to " + escaped(path),
+                           "use different files"));
+    }
     const auto [other, is_new] = option_of.emplace(path, option);
     if (is_new || (is_log(option) && is_log(other->second))) continue;
     return fail(conflict(other->second, option, "both write " + escaped(path), "use different files"));

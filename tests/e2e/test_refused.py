@@ -71,6 +71,19 @@ class OneHost(Case):
                     self.assert_all_stays(("--rank-dir", "{rank}"), ["--wdir", self.dir / place, *job], code, f"cannot enter the working directory {self.dir}/{place}: {said}")
                     self.assertFalse((self.dir / "nowhere").exists())
 
+    @promise(NAMES_FIRST, mode=(START, STAGING))
+    def test_missing_working_directory_of_one_program_above_rank_directories(self):
+        """The job cannot run with the other ranks: a host cannot create all its rank directories."""
+        (self.dir / "here").mkdir()
+        for options in ((), ("--fake-hosts", 2), ("--restarts", 1), ("--log-dir", self.dir / "logs")):
+            for place, code in (("nowhere", 127), ("odd", 126)):
+                with self.subTest(options=options, place=place):
+                    result = self.run_dlaunch("--on-failure", "continue", "--rank-dir", "{rank}", *options, "-n", 1, "--wdir", self.dir / "here", "true",
+                                              ":", "-n", 1, "--wdir", self.dir / place, "true")
+                    self.assert_told(result, code, f"rank 1 (host {'fake2' if '--fake-hosts' in options else os.uname().nodename}) did not start: cannot enter the working directory {self.dir}/{place}")
+                    self.assertEqual(os.listdir(self.dir / "here"), [])
+                    self.assertFalse((self.dir / "logs").exists())
+
     @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES, STAGING))
     def test_file_that_is_no_program_changes_no_file(self):
         (self.dir / "text").write_text("echo no first line\n")

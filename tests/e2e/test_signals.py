@@ -123,6 +123,22 @@ class Signals(Case):
                     err = job.communicate(timeout=10)[1]
                 self.assertEqual((job.died_of, err), (number, b""))
 
+    def test_time_limit_ends_a_read_before_the_job(self):
+        fifo = str(self.dir / "fifo")
+        os.mkfifo(fifo)
+        cases = [(["-n", 1, option, fifo], {}, 124) for option in ("--hostfile", "--rankfile", "--env-file")]
+        cases += [(["--app", fifo], {}, 124), (["--rank-table", fifo], {}, 124), (["-n", 1], {"DLAUNCH_CONFIG": fifo}, 124),
+                  (["--as", "mpirun", "-n", 1, "--hostfile", fifo], {}, 110)]
+        for options, env, code in cases:
+            program = [] if "--app" in options else ["true"]
+            for limit, env in ((["--timeout", 0.2], env), ([], {**env, "DLAUNCH_TIMEOUT": "0.2"})):
+                if "DLAUNCH_CONFIG" in env and not limit:
+                    continue  # the file may override the variable
+                with self.subTest(options=options, env=env):
+                    result = self.run_dlaunch(*options[:2], *limit, *options[2:], *program, env=env, timeout=10)
+                    self.assertEqual(result.returncode, code, result.stderr)
+                    self.assertIn(f"cannot read {fifo}: the time limit of the job".encode(), result.stderr)
+
     @promise(LOSES_NOTHING, mode=SIGNAL)
     def test_ranks_handle_signals_before_the_end(self):
         job = self.job(*sh('trap "echo bye; exit 3" TERM; echo up; while :; do sleep 0.05; done'))

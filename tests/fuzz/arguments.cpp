@@ -47,7 +47,8 @@ void require(bool holds) {
 }
 
 Result<cli::Command> parse(const Input& input, const Words& args) {
-  const auto read = [&](const std::string& path) -> tl::expected<std::string, cli::Unreadable> {
+  const auto read = [&](const std::string& path,
+                        const cli::ReadLimit& = {}) -> tl::expected<std::string, cli::Unreadable> {
     const auto found = input.files.find(path);
     if (found != input.files.end()) return found->second;
     return tl::unexpected<cli::Unreadable>({{.where = path, .what = "missing", .why = "", .hint = ""}, true});

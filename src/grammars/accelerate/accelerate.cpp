@@ -41,7 +41,7 @@ class ConfigOptions {
     const std::string name = TRY(file_name());
     if (name.empty()) return AccelerateConfig{};
     const auto path = TRY(absolute_path(name, job_.context().cwd));
-    const auto text = job_.context().read_file(path);
+    const auto text = job_.context().read(path);
     if (!text && text.error().missing && !line_.find("config-file")) return AccelerateConfig{};
     if (!text) return fail(text.error().error);
     const auto settings = TRY(parse_yaml_settings(*text, name));

@@ -193,7 +193,7 @@ class DeepspeedJob {
     const ParsedOption* given = line_.find("hostfile");
     const std::string name = given ? given->value : kUsualHostfile;
     const auto path = TRY(absolute_path(name, job_.context().cwd));
-    const auto text = job_.context().read_file(path);
+    const auto text = job_.context().read(path);
     if (!text && text.error().missing && !given) return {};
     if (!text) return fail(text.error().error);
     hosts_ = TRY(parse_deepspeed_hostfile(*text, name));
@@ -353,7 +353,7 @@ class DeepspeedJob {
     if (home && !name.starts_with('/')) files.push_back(*home + "/" + name);
     files.push_back(name.starts_with('/') ? name : context.cwd + "/" + name);
     for (const std::string& file : files) {
-      if (context.read_file(file)) job_.add(job_.itself(), "env-file", file);
+      if (context.read(file)) job_.add(job_.itself(), "env-file", file);
     }
   }
 

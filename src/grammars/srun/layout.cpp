@@ -255,7 +255,7 @@ class SrunLayout {
     std::string text = given->value;
     if (by_option || text.find('/') != std::string::npos) {
       const auto path = TRY(absolute_path(text, job_.context().cwd));
-      auto read = job_.context().read_file(path);
+      auto read = job_.context().read(path);
       if (!read) return fail(read.error().error);
       text = *std::move(read);
       std::ranges::replace(text, '\n', ',');

@@ -84,7 +84,7 @@ Result<void> add_line(SrunPrograms& programs, string_view text, const std::strin
 
 Result<SrunPrograms> read_srun_programs(const ProcessContext& context, const std::string& file) {
   const auto path = TRY(absolute_path(file, context.cwd));
-  const auto text = context.read_file(path);
+  const auto text = context.read(path);
   if (!text) return fail(text.error().error);
   TRY(check_text(*text, file));
   SrunPrograms programs;

@@ -1,15 +1,21 @@
 // The job's directory in a TMPDIR where another user may exchange directories.
 #include "agent/job_directory.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
+#include <thread>
+
+#include "sys/fd.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -56,6 +62,21 @@ TEST_F(JobDirectoryTest, IsRemovedWithItsContent) {
   EXPECT_THAT(files_.remove(), IsEmpty());
   EXPECT_TRUE(fs::is_empty(top_ + "/shared"));
   EXPECT_TRUE(fs::exists(top_ + "/private/file"));
+}
+
+TEST_F(JobDirectoryTest, IsRemovedAfterAMomentWithoutDescriptors) {
+  made();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int lowest = sys::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)).get();
+  const rlimit none{static_cast<rlim_t>(lowest), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const std::jthread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ::setrlimit(RLIMIT_NOFILE, &before);
+  });
+  EXPECT_THAT(files_.remove(), IsEmpty());
+  EXPECT_TRUE(fs::is_empty(top_ + "/shared"));
 }
 
 TEST_F(JobDirectoryTest, FilesDoNotFollowAnExchangedDirectory) {

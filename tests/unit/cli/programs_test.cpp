@@ -206,9 +206,12 @@ TEST(ReadWholeFile, ReportsAFifoWithoutData) {
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   constexpr std::chrono::seconds kWait(1);
   const std::string expected = "cannot read " + path + ": timed out after 1 s: no program writes to the FIFO";
-  EXPECT_THAT(to_text(read_whole_file(path, kWait).error().error), HasSubstr(expected));
+  EXPECT_THAT(to_text(read_whole_file(path, {.fifo_wait = kWait}).error().error), HasSubstr(expected));
   const int silent = ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // a writer without data
-  EXPECT_THAT(to_text(read_whole_file(path, kWait).error().error), HasSubstr(expected));
+  EXPECT_THAT(to_text(read_whole_file(path, {.fifo_wait = kWait}).error().error), HasSubstr(expected));
+  const Error error = read_whole_file(path, {.until = Clock::now(), .exit_code = 110}).error().error;
+  EXPECT_THAT(to_text(error), HasSubstr("cannot read " + path + ": the time limit of the job ended the wait"));
+  EXPECT_EQ(error.exit_code, 110);
   ::close(silent);
   ::unlink(path.c_str());
 }

@@ -32,7 +32,8 @@ struct Line {
   Completion complete() const {
     cli::ChaosRun chaos;
     cli::StacksCommand stacks;
-    const auto read = [this](const std::string& path) -> tl::expected<std::string, cli::Unreadable> {
+    const auto read = [this](const std::string& path,
+                             const cli::ReadLimit&) -> tl::expected<std::string, cli::Unreadable> {
       const auto found = files.find(path);
       if (found != files.end()) return found->second;
       return tl::unexpected(cli::Unreadable{.error = {"", "cannot read " + path, "", ""}, .missing = true});

@@ -30,7 +30,7 @@ struct CommandLineFixture {
   std::string program_name = "dlaunch";
 
   Result<Command> parse(const Words& args) const {
-    const auto read = [this](const std::string& path) -> tl::expected<std::string, Unreadable> {
+    const auto read = [this](const std::string& path, const ReadLimit& = {}) -> tl::expected<std::string, Unreadable> {
       const auto found = files.find(path);
       if (found != files.end()) return found->second;
       return tl::unexpected<Unreadable>(

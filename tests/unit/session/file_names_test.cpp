@@ -64,6 +64,22 @@ TEST_F(FileNames, RejectsAFileOfALaterRound) {
   EXPECT_EQ(error("/w/1/round.2/rank.0/stdout"), "");
 }
 
+TEST_F(FileNames, RejectsAFileInPlaceOfTheRecordOfAnEarlierAttempt) {
+  options.report_file = "/w/r";
+  plan.attempt = 2;
+  EXPECT_THAT(error("/w/r.attempt.0"),
+              HasSubstr("--report conflicts with --report-pid: the record of an earlier attempt "
+                        "is renamed to /w/r.attempt.0"));
+  options.junit_file = "/w/x/../r.attempt.1";
+  EXPECT_THAT(error(), HasSubstr("--report conflicts with --junit"));
+  options.junit_file = "/w/r.attempt.2";
+  EXPECT_EQ(error("/w/r.attempt.x"), "");
+  options.output.files = output::FileSettings{.target = "/w/r.attempt.0"};
+  EXPECT_THAT(error(), HasSubstr("--report conflicts with --output-filename"));
+  plan.attempt = std::nullopt;
+  EXPECT_EQ(error("/w/r.attempt.1"), "");
+}
+
 TEST_F(FileNames, RejectsAnErrorFileThatIsALog) {
   options.error_file = "/w/{rank}.e";
   for (plan::Rank& rank : plan.ranks)
