@@ -108,6 +108,9 @@ void Ranks::start(const wire::Spawn& spawn) {
                         ? ::access((program.directory + "/.").c_str(), X_OK)  // "/.": ENOTDIR for a file
                         : ::faccessat(start->directory, ".", X_OK, 0);
   if (enter != 0) return refuse(spawn.rank, refusal({SpawnStep::directory, errno}, program));
+  // A rank can have removed its directory in an earlier round.
+  const auto facts = dir == dirs_.end() ? std::nullopt : dir->second.directory.facts();
+  if (facts && facts->st_nlink == 0) return refuse(spawn.rank, refusal({SpawnStep::directory, ENOENT}, program));
   // The local agent gets no node variables; they are in the launcher's environment.
   const auto gpus = plan::task_gpus(node_variables_.empty() ? app.asked.env : node_variables_, spawn.local_rank);
   if (gpus) add_missing(start->env, app.asked.env, {*gpus});

@@ -278,6 +278,9 @@ TEST(NotStartedHint, CoversUsualReasons) {
   EXPECT_THAT(not_started_hint({ENOENT, "cannot execute /x"}, "/x", "/", true), HasSubstr("host"));
   EXPECT_THAT(not_started_hint({ENOENT, "cannot enter the working directory /x"}, "a", "/x", true),
               HasSubstr("--wdir"));
+  EXPECT_THAT(not_started_hint({ENOENT, "cannot write /d/env.log"}, "a", "/x", true),
+              HasSubstr("the directory of the"));
+  EXPECT_THAT(not_started_hint({EACCES, "cannot write /d/env.log"}, "a", "/x", true), HasSubstr("may write"));
   EXPECT_EQ(not_started_hint({EIO, "cannot execute x"}, "x", "/", true), "");
   EXPECT_EQ(not_started_hint({EACCES, "cannot execute ./train.py (from /)"}, "./train.py", "/", true),
             "run python3 ./train.py, or make it executable: chmod +x ./train.py");
