@@ -78,12 +78,16 @@ int remove_tree(const std::string& path, IsOwn is_own) {
 }
 
 std::string not_removed(const std::string& path, int error) {
-  return "cannot remove " + path + ": " + (error == ETIMEDOUT ? "the disk does not respond" : std::strerror(error));
+  return JobDirectory::Failure{error, "cannot remove " + path}.text();
 }
 
 bool is_own(const struct stat& directory) { return directory.st_uid == ::geteuid(); }
 
 }  // namespace
+
+std::string JobDirectory::Failure::text() const {
+  return what + ": " + (error == ETIMEDOUT ? "the disk does not respond" : std::strerror(error));
+}
 
 /// A directory that this job has made. The device and the inode are those of the directory itself.
 struct JobDirectory::Made {

@@ -29,6 +29,7 @@ class JobDirectory {
   struct Failure {
     int error;         ///< errno
     std::string what;  ///< the step with its operand
+    std::string text() const;
   };
   /// Sets the job that owns the files; call before the first file.
   void belong_to(std::string job_id) { job_id_ = std::move(job_id); }

@@ -117,6 +117,7 @@ void Ranks::start(const wire::Spawn& spawn) {
   add_missing(start->env, app.asked.env, node_variables_);
   if (has_variables_of_tasks(app.asked.env)) add_missing(start->env, app.asked.env, step_variables_);
   program.error_file = error_files_.add_to(start->env, app.asked.env, spawn.rank);
+  if (not_kept_ && not_kept_->error == ETIMEDOUT) return refuse(spawn.rank, {0, not_kept_->text()});
   if (not_kept_) return refuse(spawn.rank, {not_kept_->error, not_kept_->what});
   auto path = path_of(app, spawn);
   if (!path) return refuse(spawn.rank, path.error());
