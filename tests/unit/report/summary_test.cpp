@@ -80,10 +80,10 @@ TEST(FailureSummary, NamesADirectoryOfSeveralHostsOnce) {
                            "node1: cannot remove /tmp/d: Busy", "node1: cannot remove /tmp/d: Busy",
                            "node2: pid 12 (python3)",           "node1: cannot remove /tmp/e: Busy"};
   EXPECT_EQ(job.summary(),
-            "dlaunch: processes may be left: node[1-2]: cannot remove /tmp/d: Busy\n"
+            "dlaunch: files may be left: node[1-2]: cannot remove /tmp/d: Busy\n"
             "dlaunch: processes may be left: node1: pid 12 (python3)\n"
             "dlaunch: processes may be left: node2: pid 12 (python3)\n"
-            "dlaunch: processes may be left: node1: cannot remove /tmp/e: Busy\n");
+            "dlaunch: files may be left: node1: cannot remove /tmp/e: Busy\n");
 }
 
 TEST(FailureSummary, StartsWithTheCauseAndCountsConsequences) {
