@@ -93,8 +93,10 @@ void Hosts::keep(const std::vector<int>& hosts) {
     kept.back()->number = static_cast<int>(kept.size()) - 1;
   }
   for (const auto& slot : slots_) {
-    if (slot && slot->link) slot->link->close();
-    if (slot) std::erase(queue_, slot.get());
+    if (!slot) continue;
+    opening_ended(*slot, State::dropped);
+    if (slot->link) slot->link->close();
+    std::erase(queue_, slot.get());
   }
   slots_ = std::move(kept);
   ready_ =

@@ -100,7 +100,10 @@ Result<job::Outcome> JobRun::run() {
       std::tie(outcome.may_restart, outcome.no_restart) = std::tie(now.may_restart, now.no_restart);
       outcome.lost_hosts = now.lost_hosts;
     }
-    const auto spares = static_cast<int>(std::ranges::count(this->spares(true), true));
+    // The next round does not need a lost host that a spawn had added.
+    const auto added =
+        std::ranges::count_if(outcome.lost_hosts, [&](const auto& lost) { return !is_planned(lost.name); });
+    const auto spares = static_cast<int>(std::ranges::count(this->spares(true), true) + added);
     const report::Summary round_summary = summary(outcome);
     const job::Rounds::Verdict verdict = rounds_.ended(outcome, Clock::now() - round_start(outcome), spares,
                                                        failed_on(outcome), round_summary.last_lines, Clock::now());
@@ -134,6 +137,9 @@ Result<void> JobRun::make_ready(const job::Outcome& outcome, const std::string& 
   for (plan::PlannedHost& host : planned_.hosts) {  // before the start of its ranks, a host has no directories for them
     if (!outcome.started_at && host.since_round == rounds_.number() - 1) ++host.since_round;
   }
+  std::vector<int> links(planned_.hosts.size() + planned_.replacements.size());
+  std::iota(links.begin(), links.end(), 0);
+  session_.hosts().keep(links);  // without the hosts that spawns had added
   TRY(replace_lost(outcome, guilty));
   plan::Plan next = TRY(plan_round());
   TRY(open(next, nullptr));
@@ -262,6 +268,10 @@ std::vector<bool> JobRun::spares(bool or_not_yet) const {
   return usable;
 }
 
+bool JobRun::is_planned(const std::string& host) const {
+  return std::ranges::any_of(planned_.hosts, [&](const auto& each) { return each.host.name == host; });
+}
+
 /// The host of the rank that failed first.
 std::string JobRun::failed_on(const job::Outcome& outcome) const {
   return outcome.first_failure ? plan().host_of(plan().rank(*outcome.first_failure)).host.name : "";
@@ -271,7 +281,7 @@ std::string JobRun::failed_on(const job::Outcome& outcome) const {
 Result<void> JobRun::replace_lost(const job::Outcome& outcome, const std::string& guilty) {
   std::vector<std::string> without;
   for (const job::LostHost& lost : outcome.lost_hosts) {
-    if (replace(lost.name)) continue;
+    if (!is_planned(lost.name) || replace(lost.name)) continue;
     if (options_.policy.shrink && plan_without_) {
       without.push_back(lost.name);
       continue;
@@ -282,7 +292,7 @@ Result<void> JobRun::replace_lost(const job::Outcome& outcome, const std::string
                  .hint = "add spare hosts with the same devices",
                  .exit_code = outcome.exit_code});
   }
-  if (!guilty.empty()) replace(guilty);
+  if (is_planned(guilty)) replace(guilty);
   if (without.empty()) return {};
   auto shrunk = shrink(without);
   if (!shrunk) shrunk.error().exit_code = outcome.exit_code;

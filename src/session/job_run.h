@@ -51,6 +51,8 @@ class JobRun final : public Listener {
   Result<plan::Plan> plan_round();
   std::unique_ptr<launcher::Launcher> launcher();
   std::vector<bool> spares(bool or_not_yet) const;
+  /// Whether each round needs the host; false for a host that a spawn added.
+  bool is_planned(const std::string& host) const;
   std::string failed_on(const job::Outcome& outcome) const;
   Result<void> replace_lost(const job::Outcome& outcome, const std::string& guilty);
   bool replace(const std::string& name);

@@ -7,8 +7,8 @@ import subprocess
 import support
 from hosts_case import HostsCase, lines
 from pmi_client import client, one_line
-from promises import (ATTACK, COMMAND, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, SIGNAL,
-                      SPAWN, START, promise)
+from promises import (ATTACK, COMMAND, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, RESTARTS,
+                      SIGNAL, SPAWN, START, promise)
 from support import Case, until_ended, wait_until
 
 CHILD = """
@@ -224,6 +224,49 @@ class Silent(Case):
             job.send_signal(signal.SIGINT)
             self.assertEqual(job.wait(10), 130)
         self.assertEqual(self.processes(), {})
+
+
+class Restarted(Case):
+    """A round whose spawned ranks were on a host without other ranks, and the round after it."""
+
+    def restarted(self, then, *args, script="sleep 1000"):
+        spawner = client("init()\nif rank == 0:\n    print('round', os.environ['DLAUNCH_ROUND'], spawn((1, ['sh', '-c', %r], [('host', 'fake2')])), end='', flush=True)\n%s" % (script, then))
+        result = self.run_dlaunch("--fake-hosts", "2x1", "-n", 1, "--restarts", 1, "--grace", 1, "--report", "job.json", *args, *spawner)
+        self.assertRegex(result.stdout.decode(), r"round 0 .*rc=0[^$]*round 1 .*rc=0")
+        self.assertIn("restart 1 of 1", result.stderr.decode())
+        return result, json.loads((self.dir / "job.json").read_text())
+
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(SPAWN, RESTARTS, FAILURE))
+    def test_job_restarts_after_a_spawn_on_another_host(self):
+        result, record = self.restarted("time.sleep(0.3)\nos._exit(9)")
+        self.assert_exit(result, 9)
+        self.assertRegex(support.cause(result.stderr), r"rank 0 \(host fake1, pid \d+\) exited with code 9")
+        self.assertEqual([rank["host"] for rank in record["ranks"]], ["fake1", "fake2"])
+
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(SPAWN, RESTARTS, FAILURE))
+    def test_job_restarts_after_a_failure_of_a_spawned_rank(self):
+        result, _ = self.restarted("time.sleep(1000)", script="kill -BUS $$")
+        self.assert_exit(result, 128 + signal.SIGBUS)
+        self.assertRegex(support.cause(result.stderr), r"rank 2/0 \(host fake2, pid \d+\) killed by signal 7")
+
+    @promise(ENDS, LEAVES_NOTHING, mode=(SPAWN, RESTARTS, KILL))
+    def test_job_restarts_after_the_loss_of_a_host_that_a_spawn_added(self):
+        for options in ((), ("--shrink",)):
+            with self.subTest(options):
+                result, _ = self.restarted("time.sleep(1 if os.environ['DLAUNCH_ROUND'] == '1' else 1000)\nos._exit(7)", *options,
+                                           script="[ $DLAUNCH_ROUND = 1 ] || kill -9 $PPID; sleep 1000")
+                self.assert_exit(result, 7)
+
+    @promise(ENDS, LEAVES_NOTHING, mode=(SPAWN, RESTARTS, START))
+    def test_job_restarts_while_it_connects_to_a_new_host(self):
+        way = self.dir / "way"
+        way.write_text('#!/bin/sh\nhost=$1; shift\n[ $host = here ] || { : > met; exec sleep 1000; }\nexec "$@"\n')
+        way.chmod(0o755)
+        spawner = client("init()\npmi.sendall(b'mcmd=spawn\\nnprocs=1\\nexecname=true\\ntotspawns=1\\nspawnssofar=1\\nargcnt=0\\npreput_num=0\\ninfo_num=1\\ninfo_key_0=host\\ninfo_val_0=silent\\nendcmd\\n')\n"
+                         "while not os.path.exists('met'): time.sleep(0.02)\nos.unlink('met')\nos._exit(9)")
+        result = self.run_dlaunch("--exec", f"{way} {{host}}", "-n", 1, "-H", "here,silent", "--restarts", 1, *spawner)
+        self.assert_exit(result, 9)
+        self.assertIn("restart 1 of 1", result.stderr.decode())
 
 
 class OverHosts(HostsCase):
