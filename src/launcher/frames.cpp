@@ -141,7 +141,9 @@ output::RankFacts facts_of(const plan::Plan& plan, const plan::Rank& rank) {
 std::uint32_t lease_ms(const plan::Plan& plan, const JobOptions& settings, const Hosts& hosts, bool may_follow,
                        int host) {
   const auto first = static_cast<int>(plan.hosts.size());
-  bool replaceable = settings.policy.shrink;
+  const std::vector<int>& ranks = plan.host(host).ranks;
+  const bool is_added = ranks.empty() || plan.worlds.place(ranks.front()).world > 1;
+  bool replaceable = settings.policy.shrink || is_added;
   for (int spare = first; spare < first + static_cast<int>(plan.replacements.size()); ++spare) {
     replaceable = replaceable || !hosts.is_lost(spare);
   }

@@ -14,9 +14,9 @@
 
 namespace dlaunch::launcher {
 
-/// Layout::lease_ms: the ranks of a host that may be replaced must end before their replacements start. A lost host
-/// without another login (--same-line) is not swept, so its agent must not wait for long. `may_follow`: another round
-/// may follow this one.
+/// Layout::lease_ms: the ranks of a host that may be replaced, or that only spawned ranks use, must end before the next
+/// round starts. A lost host without another login (--same-line) is not swept, so its agent must not wait for long.
+/// `may_follow`: another round may follow this one.
 std::uint32_t lease_ms(const plan::Plan& plan, const JobOptions& settings, const Hosts& hosts, bool may_follow,
                        int host);
 

@@ -300,10 +300,9 @@ Result<void> check_linked_names(const JobOptions& options, const std::string& pi
                            "set another path with " + std::string(file.option)));
     }
     if (other->second->spelled == file.spelled) continue;
-    return fail(
-        conflict(other->second->option, file.option,
-                 "both write the same file, as " + escaped(other->second->path) + " and " + escaped(file.path),
-                 "use different files"));
+    return fail(conflict(other->second->option, file.option,
+                         "both write the same file, as " + escaped(other->second->path) + " and " + escaped(file.path),
+                         "use different files"));
   }
   return {};
 }

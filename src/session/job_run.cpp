@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -16,7 +15,6 @@
 #include "launcher/frames.h"
 #include "launcher/open_files.h"
 #include "plan/environment.h"
-#include "plan/replacements.h"
 #include "report/bindings.h"
 #include "report/lines.h"
 #include "report/log.h"
@@ -74,9 +72,8 @@ std::string last_words(const std::vector<std::string>& lines) {
 JobRun::JobRun(plan::Plan first, HostSession& session, PlanWithout plan_without)
     : start_ns_(sys::wall_ns()),
       session_(session),
-      plan_without_(std::move(plan_without)),
       options_(session.options()),
-      planned_(first.restarts > 0 ? first : plan::Plan{}),
+      hosts_(first.restarts > 0 ? first : plan::Plan{}, session.hosts(), options_.policy, std::move(plan_without)),
       round_plan_(std::move(first)),
       rounds_(options_.policy, plan().restarts),
       round_start_ns_(start_ns_),
@@ -100,13 +97,11 @@ Result<job::Outcome> JobRun::run() {
       std::tie(outcome.may_restart, outcome.no_restart) = std::tie(now.may_restart, now.no_restart);
       outcome.lost_hosts = now.lost_hosts;
     }
-    // The next round does not need a lost host that a spawn had added.
-    const auto added =
-        std::ranges::count_if(outcome.lost_hosts, [&](const auto& lost) { return !is_planned(lost.name); });
-    const auto spares = static_cast<int>(std::ranges::count(this->spares(true), true) + added);
     const report::Summary round_summary = summary(outcome);
-    const job::Rounds::Verdict verdict = rounds_.ended(outcome, Clock::now() - round_start(outcome), spares,
+    auto lost = std::exchange(outcome.lost_hosts, hosts_.needed(outcome.lost_hosts));
+    const job::Rounds::Verdict verdict = rounds_.ended(outcome, Clock::now() - round_start(outcome), hosts_.spares(),
                                                        failed_on(outcome), round_summary.last_lines, Clock::now());
+    outcome.lost_hosts = std::move(lost);
     std::string told = report::failure_summary(round_summary);
     if (!verdict.again) {
       if (!verdict.why_not.empty()) told += "dlaunch: no restart: " + verdict.why_not + '\n';
@@ -134,13 +129,7 @@ Result<job::Outcome> JobRun::run() {
 
 /// Prepares the next round.
 Result<void> JobRun::make_ready(const job::Outcome& outcome, const std::string& guilty) {
-  for (plan::PlannedHost& host : planned_.hosts) {  // before the start of its ranks, a host has no directories for them
-    if (!outcome.started_at && host.since_round == rounds_.number() - 1) ++host.since_round;
-  }
-  std::vector<int> links(planned_.hosts.size() + planned_.replacements.size());
-  std::iota(links.begin(), links.end(), 0);
-  session_.hosts().keep(links);  // without the hosts that spawns had added
-  TRY(replace_lost(outcome, guilty));
+  moves_ = TRY(hosts_.choose(outcome, guilty, rounds_.number()));
   plan::Plan next = TRY(plan_round());
   TRY(open(next, nullptr));
   round_plan_ = plan::RoundPlan(std::move(next));
@@ -257,94 +246,16 @@ void JobRun::report_overwritten(const output::Output& output) {
   if (!lost.empty()) log().info(lost);
 }
 
-/// The connected replacements of the plan; with `or_not_yet`, also replacements that are still connecting.
-std::vector<bool> JobRun::spares(bool or_not_yet) const {
-  const launcher::Hosts& hosts = session_.hosts();
-  std::vector<bool> usable;
-  for (size_t i = 0; i < planned_.replacements.size(); ++i) {
-    const auto link = static_cast<int>(planned_.hosts.size() + i);
-    usable.push_back(hosts.is_ready(link) || (or_not_yet && !hosts.is_lost(link)));
-  }
-  return usable;
-}
-
-bool JobRun::is_planned(const std::string& host) const {
-  return std::ranges::any_of(planned_.hosts, [&](const auto& each) { return each.host.name == host; });
-}
-
 /// The host of the rank that failed first.
 std::string JobRun::failed_on(const job::Outcome& outcome) const {
   return outcome.first_failure ? plan().host_of(plan().rank(*outcome.first_failure)).host.name : "";
 }
 
-/// Gives the ranks of each lost host to a spare host, and the ranks of a repeatedly failing host if a spare host fits.
-Result<void> JobRun::replace_lost(const job::Outcome& outcome, const std::string& guilty) {
-  std::vector<std::string> without;
-  for (const job::LostHost& lost : outcome.lost_hosts) {
-    if (!is_planned(lost.name) || replace(lost.name)) continue;
-    if (options_.policy.shrink && plan_without_) {
-      without.push_back(lost.name);
-      continue;
-    }
-    return fail({.where = "--spares",
-                 .what = "not enough spare hosts for the ranks of " + lost.name,
-                 .why = "the spare hosts have other devices",
-                 .hint = "add spare hosts with the same devices",
-                 .exit_code = outcome.exit_code});
-  }
-  if (is_planned(guilty)) replace(guilty);
-  if (without.empty()) return {};
-  auto shrunk = shrink(without);
-  if (!shrunk) shrunk.error().exit_code = outcome.exit_code;
-  return shrunk;
-}
-
-/// Continues the job without these hosts.
-Result<void> JobRun::shrink(const std::vector<std::string>& lost) {
-  std::vector<int> gone;
-  std::vector<int> links;
-  for (int link = 0; link < session_.hosts().size(); ++link) {
-    const bool is_lost = link < static_cast<int>(planned_.hosts.size()) &&
-                         std::ranges::find(lost, planned_.host(link).host.name) != lost.end();
-    (is_lost ? gone : links).push_back(link);
-  }
-  auto plan = TRY(plan_without_(planned_, gone));
-  for (plan::PlannedHost& host : plan.hosts) host.since_round = rounds_.number();  // ranks change their hosts
-  plan.replacements = std::move(planned_.replacements);
-  planned_ = std::move(plan);
-  session_.hosts().keep(links);
-  std::string names;
-  for (const std::string& name : lost) names += (names.empty() ? "" : ", ") + name;
-  moves_ += message("", "the job continues without " + names + ", with " + count(planned_.ranks.size(), "rank") +
-                            " on " + count(planned_.hosts.size(), "host"));
-  return {};
-}
-
-/// The spare host's link takes the number of the lost host's link, which is closed. Returns false if no spare host
-/// fits.
-bool JobRun::replace(const std::string& name) {
-  launcher::Hosts& hosts = session_.hosts();
-  const auto at = std::ranges::find(planned_.hosts, name, [](const auto& each) { return each.host.name; });
-  const auto host = static_cast<int>(at - planned_.hosts.begin());
-  const auto first = static_cast<int>(planned_.hosts.size());
-  auto spare = plan::find_replacement(planned_, host, spares(false));
-  if (!spare) spare = plan::find_replacement(planned_, host, spares(true));
-  if (!spare) return false;
-  planned_ = plan::with_replacement(std::move(planned_), host, *spare, rounds_.number());
-  std::vector<int> links(static_cast<size_t>(hosts.size()));
-  std::iota(links.begin(), links.end(), 0);
-  links[static_cast<size_t>(host)] = first + *spare;
-  links.erase(links.begin() + first + *spare);
-  hosts.keep(links);
-  moves_ += message("", planned_.host(host).host.name + " takes the ranks of " + name);
-  return true;
-}
-
 /// Plans the next round: the first round's ranks on the same hosts, with new ports.
 Result<plan::Plan> JobRun::plan_round() {
-  PlannedJob job = TRY(with_rendezvous(plan::of_round(planned_, rounds_.number()), session_.waiter()));
+  PlannedJob job = TRY(with_rendezvous(plan::of_round(hosts_.planned(), rounds_.number()), session_.waiter()));
   session_.ports() = std::move(job.held);
-  job.plan.notes = planned_.notes;
+  job.plan.notes = hosts_.planned().notes;
   auto next = TRY(with_error_files(options_.error_file, std::move(job.plan)));
   if (begun_) options_.output.keep_logs = 0;
   use_up_time();

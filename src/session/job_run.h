@@ -26,6 +26,7 @@
 #include "session/error_files.h"
 #include "session/host_session.h"
 #include "session/patience.h"
+#include "session/round_hosts.h"
 #include "sys/inherited.h"
 
 namespace dlaunch::session {
@@ -50,13 +51,7 @@ class JobRun final : public Listener {
   void report_overwritten(const output::Output& output);
   Result<plan::Plan> plan_round();
   std::unique_ptr<launcher::Launcher> launcher();
-  std::vector<bool> spares(bool or_not_yet) const;
-  /// Whether each round needs the host; false for a host that a spawn added.
-  bool is_planned(const std::string& host) const;
   std::string failed_on(const job::Outcome& outcome) const;
-  Result<void> replace_lost(const job::Outcome& outcome, const std::string& guilty);
-  bool replace(const std::string& name);
-  Result<void> shrink(const std::vector<std::string>& lost);
   Result<void> make_ready(const job::Outcome& outcome, const std::string& guilty);
   Result<void> claim_records(const sys::Wait& wait);
   void record_unstarted(const Error& error, const sys::Wait& wait);
@@ -80,9 +75,8 @@ class JobRun final : public Listener {
   const std::int64_t start_ns_;
   const Time start_ = Clock::now();
   HostSession& session_;
-  const PlanWithout plan_without_;
   JobOptions options_;  // of the current round
-  plan::Plan planned_;  // the plan of the first round, if others may follow, without lost hosts
+  RoundHosts hosts_;
   plan::RoundPlan round_plan_;
   job::Rounds rounds_;
   std::vector<report::RoundRecord> past_;

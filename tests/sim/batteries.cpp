@@ -96,6 +96,7 @@ std::vector<Scenario> further_worlds() {
            "hosts=2 ranks=1 grace=3 afterfirst=4 length=20 deaf=1",
            "hosts=2 ranks=2 grace=3 length=20 deaf=3 daemon=1 daemon=2 writes=1",
            "hosts=2 ranks=1 restarts=4 spares=1 spawn=1 grace=1 length=20",
+           "hosts=1 ranks=2 restarts=2 idle=1 spawn=2 grace=1 length=20",
        }) {
     worlds.push_back(parse_scenario(text));
   }
@@ -210,6 +211,14 @@ static void add_spawned(Scenario& s, const std::function<int(int)>& pick) {
   }
 }
 
+/// Hosts for the spawned ranks, with some of the faults.
+static void add_idle_hosts(Scenario& s, const std::function<int(int)>& pick) {
+  s.idle = 1 + pick(2);
+  for (Fault& fault : s.faults) {
+    if (pick(3) == 0) fault.host = s.hosts + pick(s.idle);
+  }
+}
+
 Scenario random_world(std::uint64_t seed) {
   std::mt19937_64 random(seed * 6364136223846793005ULL + 1);
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<std::uint64_t>(n)); };
@@ -258,6 +267,7 @@ Scenario random_world(std::uint64_t seed) {
     further = fault_of(variant, further.moment, further.host, false);
     if (further.length > 0) further.length = (1 + pick(40)) * kSecond;
   }
+  if (s.spawn > 0 && s.spares == 0 && pick(2) == 0) add_idle_hosts(s, pick);
   return s;
 }
 

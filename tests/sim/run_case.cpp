@@ -68,6 +68,7 @@ plan::Plan plan_of(const Scenario& s) {
     spare.replacement = true;
     plan.replacements.push_back(spare);
   }
+  for (int i = 0; i < s.idle; ++i) plan.spare.push_back(host_named(s.hosts + i));
   return plan;
 }
 

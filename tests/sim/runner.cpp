@@ -197,6 +197,7 @@ std::vector<Scenario> simpler_than(const Scenario& s) {
   with([](Scenario& t) { t.spawn = 0; });
   with([](Scenario& t) { t.spawn = std::min(t.spawn, 1); });
   with([](Scenario& t) { t.spares = 0; });
+  with([](Scenario& t) { t.idle = 0; });
   with([](Scenario& t) { t.restarts = t.spares = 0, t.shrink = false; });
   with([](Scenario& t) { t.restarts = std::min(t.restarts, 1); });
   with([](Scenario& t) { t.ranks = 1; });

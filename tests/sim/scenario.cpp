@@ -53,6 +53,8 @@ void set(Scenario& s, const std::string& name, const std::string& value) {
     s.restarts = to_int(value);
   else if (name == "spares")
     s.spares = to_int(value);
+  else if (name == "idle")
+    s.idle = to_int(value);
   else if (name == "shrink")
     s.shrink = flag();
   else if (name == "here")
@@ -142,7 +144,7 @@ bool Scenario::is_whole() const {
     return which.empty() || *which.rbegin() < ranks_with_spawned();
   };
   return hosts > 0 && ranks > 0 && all_hosts() < 64 && all_ranks() < 256 && spawn >= 0 && spawn < 256 &&
-         ranks_exist(deaf) && ranks_exist(stuck) && ranks_exist(daemons) &&
+         (spares == 0 || idle == 0) && ranks_exist(deaf) && ranks_exist(stuck) && ranks_exist(daemons) &&
          std::ranges::all_of(faults, [this](const Fault& f) { return f.host < all_hosts(); });
 }
 
@@ -163,6 +165,7 @@ std::string to_text(const Scenario& s) {
   };
   if (s.restarts > 0) add("restarts", std::to_string(s.restarts));
   if (s.spares > 0) add("spares", std::to_string(s.spares));
+  if (s.idle > 0) add("idle", std::to_string(s.idle));
   if (s.shrink) add("shrink", "1");
   if (s.here) add("here", "1");
   if (s.stdin_) add("stdin", "1");

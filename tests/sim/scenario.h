@@ -2,8 +2,8 @@
 //
 //   hosts=2 ranks=2 restarts=1 spares=1 grace=3 length=60 seed=1 | @2 silent n1 | +4 exit7 n0 | !Finish+0.02 killw n1
 //
-// The words before the first "|" describe the job and the hosts n0, n1, … (spare hosts last). Each further part is a
-// fault: a moment, a kind (world/faults.h), a host, and "for SECONDS" if the fault ends. Moments, in seconds:
+// The words before the first "|" describe the job and the hosts n0, n1, … (spare or idle hosts last). Each further part
+// is a fault: a moment, a kind (world/faults.h), a host, and "for SECONDS" if the fault ends. Moments, in seconds:
 //   @2          after the start of the world
 //   +4          after the fault before it
 //   !Finish+0   after the launcher first sent this message (names of wire/message.h)
@@ -39,6 +39,7 @@ struct Scenario {
   int ranks = 2;  ///< on each host
   int restarts = 0;
   int spares = 0;
+  int idle = 0;  ///< instead of spare hosts: hosts of the allocation without ranks, which a spawn may use
   bool shrink = false;
   bool here = false;     ///< n0 is this machine: its agent passes descriptors
   bool stdin_ = false;   ///< rank 0 reads the launcher's stdin
@@ -60,7 +61,7 @@ struct Scenario {
   std::uint64_t seed = 1;
   std::vector<Fault> faults = {};
 
-  int all_hosts() const { return hosts + spares; }
+  int all_hosts() const { return hosts + spares + idle; }
   int all_ranks() const { return hosts * ranks; }  ///< without spawned ranks
   int ranks_with_spawned() const { return all_ranks() + spawn; }
   /// The error with which the launcher knows the clock of a host: half a round trip, which pauses and slow links

@@ -76,7 +76,7 @@ class History : public Observer {
   /// (docs/restart-after-failure.md). Such agents end their ranks.
   bool outlasted_lease() const {
     const Scenario& s = world_.scenario();
-    if (s.restarts == 0 || (s.spares == 0 && !s.shrink)) return false;
+    if (s.restarts == 0 || (s.spares == 0 && !s.shrink && s.idle == 0)) return false;
     Ns most = 0;
     for (const auto& [of, faults] : of_) {
       for (const auto& [fault, time] : faults) {

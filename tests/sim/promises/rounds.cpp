@@ -139,6 +139,7 @@ void Restarts::job_ended(const Facts& facts) {
   for (const auto& [host, failed] : rounds_without_fork(rounds)) {
     if (static_cast<int>(failed.size()) >= job::Rounds::kGuilty) without_ranks.insert(host);
   }
+  std::erase_if(without_ranks, [&](int host) { return s.idle > 0 && host >= s.hosts; });
   const int count = static_cast<int>(without_ranks.size());
   const bool enough = count <= s.spares || (s.shrink && count < s.hosts);
   const bool started = facts.world.round() > 0 || !history.failures().empty() || history.was_printed("restart");

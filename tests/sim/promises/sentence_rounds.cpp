@@ -44,7 +44,7 @@ std::string restart(const Words& words, Said& said) {
 int sound_spares(const Truth& truth) {
   int sound = 0;
   const Scenario& scenario = truth.world().scenario();
-  for (int host = scenario.hosts; host < scenario.all_hosts(); ++host) {
+  for (int host = scenario.hosts; host < scenario.hosts + scenario.spares; ++host) {
     sound += !truth.used_spares.contains(host) && !truth.harmed(host) && truth.closed(host).empty();
   }
   return sound;
@@ -184,6 +184,14 @@ std::string no_spawn(const Words& words, Said& said) {
   return ending ? "" : "the job is not ending";
 }
 
+/// rank R cannot spawn: H: the reason why dlaunch has no connection to H
+std::string no_host_for_spawn(const Words& words, Said& said) {
+  if (said.truth.rank(words[0]) != 0) return "the rank does not spawn";
+  const int host = said.truth.host(words[1]);
+  if (host < said.truth.world().scenario().hosts) return "the host has ranks";
+  return said.truth.harmed(host) || !said.truth.closed(host).empty() ? "" : "the host is sound";
+}
+
 std::string no_handler(const Words& words, Said& said) {
   if (said.truth.host(words[0]) < 0) return "no such host";
   return said.truth.world().scenario().preempt ? "" : "no --checkpoint-signal is set";
@@ -230,6 +238,7 @@ const std::vector<Row>& rows_of_agents() {
       {"still waiting for the rank directories of H",
        R"(still waiting for the rank directories of (\S+), such as (/.*))", still_waiting},
       {"rank R cannot spawn", R"(rank ([\d/]+) cannot spawn: the job is ending)", no_spawn},
+      {"rank R cannot spawn on H", R"(rank ([\d/]+) cannot spawn: (\S+): (.*))", no_host_for_spawn},
       {"ranks do not catch S",
        R"((\S+): ranks? [\d,/-]+ (?:does|do) not catch (\w+), so dlaunch did not send the signal)", no_handler},
   };
