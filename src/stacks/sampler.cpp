@@ -32,8 +32,8 @@ std::optional<ThreadStack> look_at_thread(pid_t pid, pid_t tid) {
   return thread;
 }
 
-/// The kernel shows a thread in vfork as one that waits for a disk (D). Really it waits for its child, whose exec may
-/// wait for a disk.
+/// A thread in vfork waits for a child, but has the state of a thread that waits for a disk (D). The exec of the child
+/// may wait for a disk.
 void find_states_in_vfork(Sample& sample) {
   for (ThreadStack& thread : sample.threads) {
     const std::string_view wait = thread.wait;

@@ -92,7 +92,7 @@ class Clients(OpenMpiCase):
 
     @promise(ENDS, mode=(START, MPI))
     def test_server_without_its_threads_ends_the_job(self):
-        """libpmix ignores that its thread for connections could not start: with one of these limits, only that fails."""
+        """With one of these limits, libpmix has no thread that accepts connections, and does not report the failure."""
         self.dir.chmod(0o777)
         for limit in range(15, 19):
             with self.subTest(limit):

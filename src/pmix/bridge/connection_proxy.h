@@ -37,8 +37,8 @@ class AcceptFilter {
 
   /// Makes an admitted connection to that port of 127.0.0.1. Empty with errno set.
   sys::Fd dial(std::uint16_t port);
-  /// Whether libpmix accepts connections on its port: it ignores that its thread for them could not start. The tested
-  /// connection is not an admitted one, and therefore soon closed.
+  /// Whether libpmix accepts connections on the port. libpmix ignores a failure to start the thread that accepts
+  /// connections. admit() closes the tested connection.
   static bool serves(std::uint16_t port, std::chrono::milliseconds longest);
   /// Returns the descriptor that libpmix gets for an accepted connection.
   static int admit(int accepted);
