@@ -85,10 +85,6 @@ bool is_own(const struct stat& directory) { return directory.st_uid == ::geteuid
 
 }  // namespace
 
-std::string JobDirectory::Failure::text() const {
-  return what + ": " + (error == ETIMEDOUT ? "the disk does not respond" : std::strerror(error));
-}
-
 /// A directory that this job has made. The device and the inode are those of the directory itself.
 struct JobDirectory::Made {
   char path[PATH_MAX];  // "": there is no directory
