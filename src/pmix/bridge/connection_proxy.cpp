@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,7 +15,9 @@
 #include <chrono>
 #include <utility>
 
+#include "base/time.h"
 #include "pmix/environment.h"
+#include "sys/io.h"
 
 namespace dlaunch::pmix {
 namespace {
@@ -62,6 +65,14 @@ sys::Fd AcceptFilter::dial(std::uint16_t port) {
   const int on = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   return socket;
+}
+
+bool AcceptFilter::serves(std::uint16_t port, std::chrono::milliseconds longest) {
+  const sys::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in server = loopback(port);
+  if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&server), sizeof server) != 0) return false;
+  pollfd closed{socket.get(), POLLIN, 0};
+  return sys::poll_until({&closed, 1}, Clock::now() + longest) > 0;
 }
 
 bool AcceptFilter::is_expected(std::uint16_t port) {
