@@ -53,10 +53,19 @@ void open_standard_fds() {
   }
 }
 
-cli::ProcessContext read_process_context() {
+/// `read` gets the names of the files that dlaunch reads.
+cli::ProcessContext read_process_context(std::vector<std::string>& read) {
   cli::ProcessContext context;
   context.environment = own_environment();
-  context.place = place::read_place(context.environment, cli::read_text);
+  context.read_file = [&read](const std::string& path, const cli::ReadLimit& limit) {
+    auto text = cli::read_whole_file(path, limit);
+    if (text) read.push_back(path);
+    return text;
+  };
+  context.place = place::read_place(context.environment, [&read](const std::string& path) {
+    read.push_back(path);
+    return cli::read_text(path);
+  });
   char cwd[PATH_MAX];
   context.cwd = ::getcwd(cwd, sizeof cwd) ? cwd : "";
   context.random_name = sys::random_hex(4);
@@ -206,26 +215,21 @@ Result<End> run_options(const cli::Options& asked, const place::Place& place, St
 
 Result<End> run_command(int argc, char** argv, StandardStreams& streams, spdlog::logger& log) {
   const cli::CommandLine line = TRY(cli::read_command_line(argv[0], {argv + 1, argv + argc}));
+  std::vector<std::string> read;
   if (line.verb == cli::Verb::ranktable) {
     ConsoleListener listener(streams);
-    return ascend::run_ranktable(line.words, read_process_context(), listener, streams, log);
+    return ascend::run_ranktable(line.words, read_process_context(read), listener, streams, log);
   }
   if (line.verb == cli::Verb::completion || line.verb == cli::Verb::complete)
     return run_completion(line.verb, line.words, streams);
   if (line.verb == cli::Verb::stacks) return run_stacks(line.words, streams, log);
-  if (line.verb == cli::Verb::chaos) return run_chaos(line.words, read_process_context(), streams, log);
-  auto context = read_process_context();
+  if (line.verb == cli::Verb::chaos) return run_chaos(line.words, read_process_context(read), streams, log);
+  auto context = read_process_context(read);
   const std::string key = take_key_variable(context.environment);
-  std::vector<std::string> read;
-  context.read_file = [&read](const std::string& path, const cli::ReadLimit& limit) {
-    auto text = cli::read_whole_file(path, limit);
-    if (text) read.push_back(path);
-    return text;
-  };
   const auto command = TRY(cli::parse_command_line(line, context));
   if (const auto* text = std::get_if<cli::ShowText>(&command)) return streams.print(text->text, text->exit_code);
   const auto& options = std::get<cli::Options>(command);
-  if (!options.same_line.key_file.empty()) read.push_back(options.same_line.key_file);
+  read.insert(read.end(), {options.same_line.key_file, options.hosts.ssh_identity, options.hosts.agent_path});
   report::set_verbosity(log, options.verbosity, options.quiet);
   const RunJob run_job = [&](const cli::Options& job, transport::Transport* nodes) {
     return run_options(job, context.place, streams, log, read, nodes);

@@ -1,6 +1,7 @@
 #include "session/file_names.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -54,37 +55,48 @@ bool is_kept_record(const std::string& path, const JobOptions& options, const pl
   return parse_int(number, 0, *plan.attempt - 1).has_value();
 }
 
-/// A file that the job writes, or reads.
+constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kRead = "the job reads this file";
+constexpr std::string_view kProgram = "the job runs this file";
+constexpr const char* kDescriptors = "/proc/self/fd/";
+
+/// A file that an option writes, or that no option may change.
 struct NamedFile {
-  std::string_view option;  // that writes the file, or one of the two below
+  NamedFile(std::string_view by, std::string named, std::string as = {})
+      : option(by), path(std::move(named)), spelled(std::move(as)), descriptor(sys::named_descriptor(path)) {
+    if (descriptor) spelled = sys::link_target(kDescriptors + std::to_string(*descriptor));
+    if (spelled.empty()) spelled = path;
+  }
+
+  std::string_view option;  // that writes the file; of other files: the use, a sentence
   std::string path;         // of a written file: normalized
-  std::string spelled = path;
+  std::string spelled;      // of a descriptor: the path of its file
+  std::optional<int> descriptor;
 };
 
-constexpr std::string_view kDigits = "0123456789";
-constexpr std::string_view kRead = "";
-constexpr std::string_view kProgram = "program";
+bool is_written(const NamedFile& file) { return file.option.starts_with("--"); }
 
-bool is_read(const NamedFile& file) { return file.option == kRead || file.option == kProgram; }
-
-/// The file of stdin; empty: the job reads no file there.
-std::string stdin_file(const JobOptions& options) {
-  if (options.stdin_target.kind == plan::StdinTarget::Kind::none) return {};
-  std::string path = sys::link_target("/proc/self/fd/0");
-  return path.starts_with('/') && !path.starts_with("/dev/") ? path : "";
-}
-
-/// The files of this machine that the job reads: of options, stdin, of --stage, and programs.
-std::vector<NamedFile> all_read_files(const JobOptions& options, const std::vector<std::string>& of_options,
-                                      const plan::Plan& plan) {
+/// The files of this machine that no option may change: files that the job reads (of options, of --stage, and
+/// programs), and stdin, stdout and stderr.
+std::vector<NamedFile> all_used_files(const JobOptions& options, const std::vector<std::string>& of_options,
+                                      const output::StandardStreams& streams, const plan::Plan& plan) {
   std::vector<NamedFile> all;
-  for (const std::string& path : of_options) all.push_back({kRead, path});
-  for (const std::string& path : options.stage) all.push_back({kRead, path});
-  if (const std::string path = stdin_file(options); !path.empty()) all.push_back({kRead, path});
+  const auto add = [&](std::string_view use, const std::string& path) {
+    if (!path.empty()) all.emplace_back(use, path);
+  };
+  const auto add_reach = [&](const plan::Host& host) {
+    add(kRead, host.reach.agent);
+    add(kRead, host.reach.identity);
+  };
+  for (const std::string& path : of_options) add(kRead, path);
+  for (const std::string& path : options.stage) add(kRead, path);
+  add("dlaunch has this file as stdin", std::string(kDescriptors) + '0');
+  add("dlaunch has this file as stdout", kDescriptors + std::to_string(streams.fd(Stream::out)));
+  add("dlaunch has this file as stderr", kDescriptors + std::to_string(streams.fd(Stream::err)));
+  std::ranges::for_each(plan.replacements, add_reach);
+  std::ranges::for_each(plan.spare, add_reach);
   for (const plan::PlannedHost& host : plan.hosts) {
-    for (const std::string& path : {host.host.reach.agent, host.host.reach.identity}) {
-      if (!path.empty()) all.push_back({kRead, path});
-    }
+    add_reach(host.host);
     for (const plan::App& app : plan.apps) {
       if (!host.host.local || app.argv.empty()) continue;
       const std::filesystem::path from = plan::program_directory(app, host);
@@ -92,11 +104,28 @@ std::vector<NamedFile> all_read_files(const JobOptions& options, const std::vect
       const bool in_path = program.find('/') == std::string::npos;
       for (const std::string& place :
            in_path ? split(search_path(plan::program_environment(app, host)), ':') : std::vector<std::string>{""}) {
-        all.push_back({kProgram, (from / place / program).string()});
+        add(kProgram, (from / place / program).string());
       }
     }
   }
   return all;
+}
+
+constexpr const char* kDifferent = "use different files";
+
+/// Files below /dev may be regular files: check_linked_names() looks.
+bool is_device(const NamedFile& file) {
+  return file.descriptor || (file.path.starts_with("/dev/") && !file.path.starts_with("/dev/shm/"));
+}
+
+/// Whether the path has another meaning in another process, such as a process of the agent.
+bool names_a_process(std::string_view path) { return path.starts_with("/proc/") || path.starts_with("/dev/fd/"); }
+
+Error depends(std::string_view option) {
+  return {.where = std::string(option),
+          .what = "invalid path below /proc or /dev/fd",
+          .why = "these names have other meanings in other processes",
+          .hint = "use another path to the same directory"};
 }
 
 /// A file that dlaunch itself names.
@@ -113,16 +142,11 @@ Error removes(std::string_view option, const std::string& dir) {
   return conflict(option, "--rank-dir", "the start of the job removes all files in " + escaped(dir), hint);
 }
 
-constexpr const char* kMoveOut = "move the file out of that directory";
-
-Error removes_read(const std::string& path, const std::string& dir) {
-  return conflict("--rank-dir", escaped(path),
-                  "the job reads this file, and the start of the job removes all files in " + escaped(dir), kMoveOut);
-}
-
-Error renames_read(const std::string& path, const std::string& renamed) {
-  return conflict("--keep-logs", escaped(path),
-                  "the job reads this file, and the start of the job renames or removes " + escaped(renamed), kMoveOut);
+/// The start of the job changes the directory of a file that no option writes.
+Error moves_used(std::string_view option, const NamedFile& file, std::string_view change, const std::string& dir) {
+  return conflict(option, escaped(file.spelled),
+                  std::string(file.option).append(", and the start of the job ").append(change) + escaped(dir),
+                  "use a file outside of that directory");
 }
 
 /// Later rounds whose log files may have one of the paths: a path of such a round has its number.
@@ -130,9 +154,10 @@ std::set<int> later_rounds(const std::vector<NamedFile>& files, const plan::Plan
   std::set<int> rounds;
   for (const NamedFile& file : files) {
     if (is_log(file.option) || is_in_rank_dir(file) || file.option == "--error-file") continue;
-    for (size_t i = file.path.find_first_of(kDigits); i != file.path.npos; i = file.path.find_first_of(kDigits, i)) {
-      const size_t end = std::min(file.path.find_first_not_of(kDigits, i), file.path.size());
-      if (const auto round = parse_int(file.path.substr(i, end - i), 1, plan.restarts))
+    const std::string& name = file.spelled;
+    for (size_t i = name.find_first_of(kDigits); i != name.npos; i = name.find_first_of(kDigits, i)) {
+      const size_t end = std::min(name.find_first_not_of(kDigits, i), name.size());
+      if (const auto round = parse_int(name.substr(i, end - i), 1, plan.restarts))
         rounds.insert(static_cast<int>(*round));
       i = end;
     }
@@ -167,14 +192,12 @@ std::string renamed_directory(const output::OutputSettings& output) {
   return directory;
 }
 
-/// The files that the job writes; of later rounds, those that may be one of these files or of the files `read`.
+/// The files that the job writes; of later rounds, those that may be one of these files or of the files `used`.
 static std::vector<NamedFile> named_files(const JobOptions& options, const std::string& pid_file,
-                                          const plan::Plan& plan, const std::vector<NamedFile>& read) {
+                                          const plan::Plan& plan, const std::vector<NamedFile>& used) {
   std::vector<NamedFile> all;
   const auto add = [&](std::string_view option, const std::string& path, const std::string& spelled = {}) {
-    const bool is_device = path.starts_with("/dev/") && !path.starts_with("/dev/shm/");
-    if (path.empty() || is_device || sys::named_descriptor(path)) return;
-    all.push_back({option, path, spelled.empty() ? path : spelled});
+    if (!path.empty()) all.emplace_back(option, path, spelled);
   };
   add("--report", normal(options.report_file));
   add("--junit", normal(options.junit_file));
@@ -189,7 +212,7 @@ static std::vector<NamedFile> named_files(const JobOptions& options, const std::
   }
   std::vector<LogFile> logs = log_files(options, plan);
   std::vector<NamedFile> named = all;
-  named.insert(named.end(), read.begin(), read.end());
+  named.insert(named.end(), used.begin(), used.end());
   for (const int round : later_rounds(named, plan)) add_logs(logs, options, plan, round);
   for (const LogFile& file : logs) {
     const bool by_stream = options.output.files->by_stream;
@@ -213,6 +236,7 @@ Result<void> check_file_names(const JobOptions& options, const std::string& pid_
   std::vector<NamedFile> not_in_dirs{{"--keep-logs", logs}};
   for (const NamedFile& file : named) {
     const bool is_error_file = file.option == "--error-file";
+    if ((is_in_rank_dir(file) || is_error_file) && names_a_process(file.path)) return fail(depends(file.option));
     if (!is_log(file.option) && !is_in_rank_dir(file) && !is_error_file) not_in_dirs.push_back(file);
   }
   for (const plan::Rank& rank : plan.ranks) {
@@ -231,19 +255,21 @@ Result<void> check_file_names(const JobOptions& options, const std::string& pid_
     if (!renamed.empty()) return fail(renames("--rank-dir", renamed));
   }
   std::map<std::string, std::string_view> option_of;
-  for (const auto& [option, path, spelled] : named) {
-    if (is_kept_record(path, options, plan)) {
-      return fail(conflict("--report", option, "the record of an earlier attempt is renamed to " + escaped(path),
+  for (const NamedFile& file : named) {
+    if (is_kept_record(file.path, options, plan)) {
+      return fail(conflict("--report", file.option,
+                           "the record of an earlier attempt is renamed to " + escaped(file.path),
                            "use different files"));
     }
-    const auto [other, is_new] = option_of.emplace(path, option);
-    if (is_new || (is_log(option) && is_log(other->second))) continue;
-    return fail(conflict(other->second, option, "both write " + escaped(path), "use different files"));
+    if (is_device(file)) continue;
+    const auto [other, is_new] = option_of.emplace(file.path, file.option);
+    if (is_new || (is_log(file.option) && is_log(other->second))) continue;
+    return fail(conflict(other->second, file.option, "both write " + escaped(file.path), kDifferent));
   }
   return {};
 }
 
-/// The files that the start of the job would remove or rename: read files, and written ones and programs through a
+/// The files that the start of the job would remove or rename: used files, and written ones and programs through a
 /// link. program_check.h finds the other programs missing. `found`: of the files, of the directory above `logs`, and of
 /// the rank directories.
 static Result<void> check_moved(const std::vector<NamedFile>& files, std::span<const FileIdentity> found,
@@ -260,24 +286,50 @@ static Result<void> check_moved(const std::vector<NamedFile>& files, std::span<c
     if (is_in_rank_dir(file) || (file.option == kProgram && (is_missing || options.staged))) continue;
     for (fs::path above = found[i].path; above.has_relative_path(); above = above.parent_path()) {
       const auto dir = dirs.find(above.parent_path().string());
-      if (dir != dirs.end() && (file.option == kRead || !file.path.starts_with(dir->second + '/')))
-        return fail(is_read(file) ? removes_read(file.path, dir->second) : removes(file.option, dir->second));
+      const bool may_stay = is_written(file) || file.option == kProgram;
+      if (dir == dirs.end() || (may_stay && file.path.starts_with(dir->second + '/'))) continue;
+      return fail(is_written(file) ? removes(file.option, dir->second)
+                                   : moves_used("--rank-dir", file, "removes all files in ", dir->second));
     }
     const std::string renamed = renamed_above(found[i].path, moved, options.output, 0);
     if (renamed.empty() || is_log(file.option) || file.option == kProgram) continue;
-    return fail(is_read(file) ? renames_read(file.path, renamed) : renames(file.option, renamed));
+    return fail(is_written(file) ? renames(file.option, renamed)
+                                 : moves_used("--keep-logs", file, "renames or removes ", renamed));
   }
   return {};
 }
 
+/// Whether two names of written files may mean one file. Descriptors may share their position in the file, or write at
+/// its end.
+static bool may_be_one(const NamedFile& a, const NamedFile& b, const JobOptions& options) {
+  if (a.option == kRead || a.option == kProgram) return false;
+  if (!a.descriptor && !b.descriptor) return is_log(a.option) && is_log(b.option) && a.spelled == b.spelled;
+  if (a.descriptor && b.descriptor && sys::is_same_open_file(*a.descriptor, *b.descriptor)) return true;
+  return std::ranges::all_of(std::array{&a, &b}, [&](const NamedFile* file) {
+    if (file->descriptor) return sys::appends(*file->descriptor);
+    return is_log(file->option) &&
+           options.output.files->appends(file->option == "--stderr-file" ? Stream::err : Stream::out);
+  });
+}
+
+static Error overwrites(const NamedFile& other, const NamedFile& file) {
+  const std::string name = escaped(file.path);
+  if (!is_written(other)) {
+    return conflict(file.option, escaped(other.spelled),
+                    std::string(other.option) + ", and would overwrite the same file as " + name,
+                    "set another path with " + std::string(file.option));
+  }
+  return conflict(other.option, file.option, "both write the same file, as " + escaped(other.path) + " and " + name,
+                  kDifferent);
+}
+
 Result<void> check_linked_names(const JobOptions& options, const std::string& pid_file,
-                                const std::vector<std::string>& read_files, const plan::Plan& plan,
-                                const sys::Wait& wait) {
+                                const std::vector<std::string>& read_files, const output::StandardStreams& streams,
+                                const plan::Plan& plan, const sys::Wait& wait) {
   const bool has_dirs = std::ranges::any_of(plan.ranks, [](const plan::Rank& rank) { return !rank.dir.empty(); });
-  std::vector<NamedFile> files = all_read_files(options, read_files, plan);
+  std::vector<NamedFile> files = all_used_files(options, read_files, streams, plan);
   const std::vector<NamedFile> written = named_files(options, pid_file, plan, files);
   if (written.empty()) return {};
-  if (files.empty() && std::ranges::all_of(written, is_in_rank_dir)) return {};
   files.insert(files.end(), written.begin(), written.end());
   std::vector<std::string> paths;
   for (const NamedFile& file : files) paths.push_back(file.path);
@@ -293,16 +345,8 @@ Result<void> check_linked_names(const JobOptions& options, const std::string& pi
     const std::string& identity = (*identities)[i].file;
     if (identity.empty()) continue;
     const auto [other, is_new] = named.emplace(identity, &file);
-    if (is_new || is_read(file)) continue;
-    if (is_read(*other->second)) {
-      return fail(conflict(file.option, escaped(other->second->path),
-                           "the job reads this file, and would overwrite the same file as " + escaped(file.path),
-                           "set another path with " + std::string(file.option)));
-    }
-    if (other->second->spelled == file.spelled) continue;
-    return fail(conflict(other->second->option, file.option,
-                         "both write the same file, as " + escaped(other->second->path) + " and " + escaped(file.path),
-                         "use different files"));
+    if (is_new || !is_written(file) || may_be_one(*other->second, file, options)) continue;
+    return fail(overwrites(*other->second, file));
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include "dlaunch/error.h"
 #include "dlaunch/job_options.h"
 #include "dlaunch/plan.h"
+#include "output/standard_streams.h"
 #include "sys/io.h"
 
 namespace dlaunch::session {
@@ -28,12 +29,12 @@ std::string renamed_directory(const output::OutputSettings& output);
 /// kept logs. `pid_file` is the file of --report-pid, or empty.
 Result<void> check_file_names(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan);
 
-/// Rejects different names of one file, through links, for two files that the job writes, and for a file that the job
-/// reads and writes. Also rejects files that the start of the job would remove or rename through a link, and files that
-/// the job reads from such a place. `read_files`: see HostSession. Waits for the disk (same_files.h): call before the
-/// loop runs.
+/// Rejects different names of one file, through links and descriptors, for two files that the job writes, and for a
+/// written file that the job also reads, or that is stdin, stdout or stderr of dlaunch (`streams`). Also rejects files
+/// that the start of the job would remove or rename through a link, and all such files that no option writes.
+/// `read_files`: see HostSession. Waits for the disk (same_files.h): call before the loop runs.
 Result<void> check_linked_names(const JobOptions& options, const std::string& pid_file,
-                                const std::vector<std::string>& read_files, const plan::Plan& plan,
-                                const sys::Wait& wait);
+                                const std::vector<std::string>& read_files, const output::StandardStreams& streams,
+                                const plan::Plan& plan, const sys::Wait& wait);
 
 }  // namespace dlaunch::session

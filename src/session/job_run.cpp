@@ -164,7 +164,8 @@ Result<void> JobRun::open_first() {
   const auto limit = options_.policy.timeout;
   Patience& patience = patience_.emplace(limit ? start_ + *limit : Time::max());
   const sys::Wait wait = [&](std::span<pollfd> fds, Time deadline) { return patience.wait(fds, deadline); };
-  auto opened = check_linked_names(options_, session_.pid_file(), session_.read_files(), plan(), wait);
+  auto opened =
+      check_linked_names(options_, session_.pid_file(), session_.read_files(), session_.streams(), plan(), wait);
   if (opened) opened = open(plan(), &wait);
   if (!opened && patience.is_over()) {
     Error& error = opened.error();

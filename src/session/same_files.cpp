@@ -1,12 +1,15 @@
 #include "session/same_files.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
 #include "base/text.h"
+#include "sys/files.h"
 #include "sys/helper_process.h"
 #include "sys/io.h"
 
@@ -43,11 +46,25 @@ std::string identity_of(const std::string& path) {
   return {};
 }
 
+/// A reader of our output does not wait for this process. Descriptors of files stay: paths name them.
+void close_pipes(sys::HelperProcess::Ends ends) {
+  const std::string descriptors = "/proc/self/fd/";
+  std::vector<int> pipes;
+  sys::for_each_entry(descriptors, [&](const dirent& entry) {
+    const int descriptor = std::atoi(entry.d_name);
+    const bool is_end = descriptor == ends.in || descriptor == ends.out;
+    if (!is_end && !sys::link_target(descriptors + entry.d_name).starts_with('/')) pipes.push_back(descriptor);
+    return true;
+  });
+  for (const int descriptor : pipes) ::close(descriptor);
+}
+
 }  // namespace
 
 std::optional<std::vector<FileIdentity>> file_identities(const std::vector<std::string>& paths, bool with_paths,
                                                          const sys::Wait& wait) {
-  const auto helper = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {
+  const auto look = [&](sys::HelperProcess::Ends ends) {
+    close_pipes(ends);
     std::string all;
     for (const std::string& path : paths) {
       std::error_code ignored;
@@ -56,7 +73,8 @@ std::optional<std::vector<FileIdentity>> file_identities(const std::vector<std::
       all += '\0';
     }
     sys::write_all(ends.out, all);
-  });
+  };
+  const auto helper = sys::HelperProcess::start(look, sys::HelperProcess::Inherited::kept);
   const auto all = helper ? helper->read_all(kLookWait, nullptr, std::string::npos, wait) : std::nullopt;
   if (!all) return std::nullopt;
   const std::vector<std::string> texts = split(*all, '\0');

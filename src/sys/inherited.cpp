@@ -1,9 +1,11 @@
 #include "sys/inherited.h"
 
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -56,6 +58,15 @@ Fd open_inherited(std::string_view path) {
     return Fd(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
   errno = EBADF;
   return {};
+}
+
+bool is_same_open_file(int a, int b) {
+  return a == b || ::syscall(SYS_kcmp, ::getpid(), ::getpid(), KCMP_FILE, a, b) <= 0;
+}
+
+bool appends(int descriptor) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  return flags >= 0 && (flags & O_APPEND) != 0;
 }
 
 bool is_kept(int signal) {

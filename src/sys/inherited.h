@@ -30,6 +30,11 @@ std::optional<int> named_descriptor(std::string_view path);
 /// the descriptor, or if the descriptor is only for reading.
 Fd open_inherited(std::string_view path);
 
+/// Whether two descriptors have one position in one file. Returns true if the system does not permit the question.
+bool is_same_open_file(int a, int b);
+/// Whether each write to the descriptor is at the end of the file (O_APPEND).
+bool appends(int descriptor);
+
 /// Whether a job does not handle the signal. A signal that the parent ignored stays ignored, as under nohup and for
 /// `dlaunch … &` in a script. ALRM and XCPU keep a handler of the program that runs the job.
 bool is_kept(int signal);

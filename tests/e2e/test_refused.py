@@ -1,6 +1,9 @@
 """A refused job leaves the old files: the logs and the rank directories of an earlier job."""
 import os
+import pathlib
 import shutil
+import subprocess
+import tempfile
 
 import support
 from hosts_case import HostsCase
@@ -192,14 +195,11 @@ class Names(Case):
                 shutil.copy(self.dir / name, self.dir / "real" / place)
             before = contents(self.dir)
             for above in ("real", "alias"):
-                inputs = [("--hostfile", "hf"), ("--env-file", "ef"), ("--rankfile", "rf"), ("--config", "c.toml"), ("<", "hf")]
+                inputs = [("--hostfile", "hf"), ("--env-file", "ef"), ("--rankfile", "rf"), ("--config", "c.toml"), ("--ssh-identity", "hf"), ("--agent-path", "hf")]
                 inputs += [("--stage", "prog")] if options[0] == "--rank-dir" else []
                 for option, name in inputs:
                     with self.subTest(options=options, option=option, above=above):
-                        path = self.dir / above / place / name
-                        with open(path if option == "<" else os.devnull, "rb") as stdin:
-                            given = () if option == "<" else (option, path)
-                            result = self.run_dlaunch(*options, *given, "-n", 1, "true", stdin=stdin)
+                        result = self.run_dlaunch(*options, option, self.dir / above / place / name, "-n", 1, "true")
                         self.assert_exit(result, 2)
                         self.assertRegex(result.stderr.decode(), f"conflicts with \"?/.*{place}/{name}.*the job reads this file, and the start of the job re")
                         self.assertEqual(contents(self.dir), before)
@@ -208,11 +208,9 @@ class Names(Case):
         self.assertEqual(contents(self.dir), before)
 
     @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES))
-    def test_output_in_place_of_stdin_a_key_or_an_agent_is_rejected(self):
+    def test_output_in_place_of_a_key_or_an_agent_is_rejected(self):
         before = contents(self.dir)
         for option in ("--report", "--stdout-file", "--junit"):
-            with open(self.dir / "hf", "rb") as stdin:
-                self.assert_reads(self.run_dlaunch(option, "hard", "-n", 1, "cat", stdin=stdin))
             for given in (("--agent-path", self.dir / "hf"), ("--ssh-identity", self.dir / "hf")):
                 self.assert_reads(self.run_dlaunch(option, "hard", *given, "-H", "no.such.host", "-n", 1, "true"))
         (self.dir / "key").write_text("a key of more than 32 characters for the nodes\n")
@@ -225,6 +223,86 @@ class Names(Case):
     def assert_reads(self, result):
         self.assert_exit(result, 2)
         self.assertIn(b"the job reads this file, and would overwrite the same file", result.stderr)
+
+    def bash(self, line, folder=None):
+        """Runs the line without stdin; $0 is dlaunch. stderr may be a file of the line."""
+        return subprocess.run(["bash", "-c", f"exec </dev/null; {line}", support.DLAUNCH], cwd=folder or self.dir, env=self.env, capture_output=True,
+                              timeout=support.TIMEOUT, check=False)
+
+    def assert_refused(self, line, file, said, folder=None):
+        """dlaunch refuses the line, and the file has its old text, and perhaps the message."""
+        folder = folder or self.dir
+        with self.subTest(line=line, folder=folder):
+            (folder / file).write_text("localhost\n")
+            result = self.bash(line, folder)
+            after = (folder / file).read_text()
+            self.assertEqual((result.returncode, after.partition("dlaunch: ")[0]), (2, "localhost\n"))
+            self.assertRegex(result.stderr.decode() + after, said)
+
+    def shared_memory(self):
+        folder = pathlib.Path(tempfile.mkdtemp(dir="/dev/shm", prefix="dlaunch-refused."))
+        self.addCleanup(shutil.rmtree, folder)
+        return folder
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES))
+    def test_output_in_place_of_an_own_stream_is_rejected(self):
+        for folder in (self.dir, self.shared_memory()):
+            for option in ("--report", "--junit", "--report-pid", "--stdout-file", "--stderr-file"):
+                for redirection, stream in (("< x", "stdin"), (">> x", "stdout"), ("2>> x", "stderr"), (">> x 2>&1", "stdout")):
+                    self.assert_refused(f'"$0" -n 1 {option} x sh -c "echo out; echo err >&2" {redirection}', "x",
+                                        rf"{option} conflicts with .*/x: dlaunch has this file as {stream}, and would overwrite the same file as .*/x", folder)
+            self.assert_refused('"$0" -n 1 --restarts 1 --report x true < x', "x", "as stdin", folder)
+        for options, said in (("--stderr-file x --junit /dev/fd/3", "--junit conflicts with --stderr-file: both write the same file, as .*/dev/fd/3 and .*/x"),
+                              ("--stdout-file x --report-pid /dev/fd/3", "--report-pid conflicts with --stdout-file"),
+                              ("--report /dev/fd/3 --junit /dev/fd/4", "both write the same file"), ("--hostfile /dev/fd/3 --report x", "the job reads this file"),
+                              ("--report /dev/fd/3 >> x", "as stdout")):
+            self.assert_refused(f'"$0" -n 1 {options} true 3<>x 4<>x', "x", said)
+        self.assert_refused('"$0" -n 1 --restarts 1 --stdout-file x false >> x.round.1', "x.round.1", "as stdout")
+
+    @promise(LOSES_NOTHING, mode=(START, FILES))
+    def test_output_in_the_open_file_of_an_own_stream_is_written(self):
+        for line in ('--report /dev/stdout echo ran > x', '--report /dev/stderr echo ran > x 2>&1', '--report /dev/fd/3 echo ran 3>> x >> x',
+                     '--stdout-file x:append --junit /dev/fd/3 echo ran 3>> x', '--stdout-file x:append echo ran >> x 2>> x',
+                     '--stdout-file /dev/stdout --stderr-file /dev/stderr sh -c "echo ran; echo err >&2" > x 2>&1'):
+            with self.subTest(line):
+                (self.dir / "x").unlink(missing_ok=True)
+                self.assertEqual(self.bash(f'"$0" -n 1 {line}').returncode, 0)
+                self.assertIn("ran\n", (self.dir / "x").read_text())
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES, STAGING))
+    def test_own_stream_or_descriptor_in_a_directory_that_the_start_changes_is_rejected(self):
+        self.env["DLAUNCH_CONFIG"] = ""
+        for folder in (self.dir, self.shared_memory()):
+            for options, place in (("--rank-dir 'd{rank}'", "d0"), (f"--rank-dir '{folder}/d{{rank}}'", "d0"), ("--log-dir lg --keep-logs 1", "lg"),
+                                   ("--log-dir lg --keep-logs 1", "lg.1")):
+                for _ in range(2):
+                    self.assertEqual(self.bash(f'"$0" -n 1 {options} true', folder).returncode, 0)
+                x = f"{place}/x"
+                for redirection, stream in ((f"< {x}", "stdin"), (f">> {x}", "stdout"), (f"2>> {x}", "stderr"), (f"--restarts 1 true < {x}", "stdin"),
+                                            (f"--stdin none true < {x}", "stdin")):
+                    self.assert_refused(f'"$0" -n 1 {options} {"" if "true" in redirection else "true"} {redirection}', x,
+                                        f"conflicts with .*{x}: dlaunch has this file as {stream}, and the start of the job re(moves|names)", folder)
+                for option in ("--hostfile", "--default-hostfile", "--env-file", "--config", "--rankfile", "--app", "--ssh-identity", "--agent-path"):
+                    text = {"--env-file": "A=1", "--config": "grace = 3", "--rankfile": "rank 0=localhost slot=0", "--app": "true"}.get(option, "localhost")
+                    for name, opened in (("/dev/fd/3", f"3< {x}"), (f"/proc/self/fd/3/{x}", "3< .")):
+                        (folder / x).write_text(text)
+                        with self.subTest(options=options, option=option, name=name, folder=folder):
+                            result = self.bash(f'"$0" {options} {option} {name} {"" if option == "--app" else "true"} {opened}', folder)
+                            self.assertEqual(result.returncode, 2, result.stderr)
+                            self.assertIn(b"the job reads this file, and the start of the job re", result.stderr)
+                            self.assertEqual((folder / x).read_text(), text)
+        for variable in ("DLAUNCH_CONFIG=/dev/fd/3", "PBS_JOBID=1 PBS_NODEFILE=d0/x"):
+            (self.dir / "d0/x").write_text("# localhost\n" if "CONFIG" in variable else "localhost\n")
+            result = self.bash(f"{variable} \"$0\" -n 1 --rank-dir 'd{{rank}}' true 3< d0/x")
+            self.assertEqual((result.returncode, (self.dir / "d0/x").exists()), (2, True), result.stderr)
+
+    def test_directory_that_depends_on_the_process_is_rejected(self):
+        for options in (("--rank-dir", "/proc/self/cwd/d{rank}"), ("--rank-dir", "/dev/fd/3/d{rank}"), ("--wdir", "/proc/self/cwd", "--rank-dir", "d{rank}"),
+                        ("--error-file", "/proc/self/cwd/e{rank}")):
+            with self.subTest(options=options):
+                result = self.run_dlaunch("-n", 1, *options, "touch", "/proc/self/cwd/ran")
+                self.assert_exit(result, 2)
+                self.assertIn(f"{options[-2]}: invalid path below /proc or /dev/fd: these names have other meanings in other processes".encode(), result.stderr)
 
     @promise(LOSES_NOTHING, NAMES_FIRST, mode=(START, FILES))
     def test_spelling_of_a_file_for_both_streams(self):
@@ -257,7 +335,7 @@ class Names(Case):
             with self.subTest(option):
                 result = self.run_dlaunch("-n", 1, option, "tools/tool", "tool")
                 self.assert_exit(result, 2)
-                self.assertIn("the job reads this file", result.stderr.decode())
+                self.assertIn("the job runs this file", result.stderr.decode())
                 self.assertEqual((tools / "tool").read_bytes(), before)
 
     def test_files_with_other_names_are_written(self):
