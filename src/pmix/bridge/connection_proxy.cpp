@@ -32,6 +32,12 @@ sockaddr_in loopback(std::uint16_t port) {
   return address;
 }
 
+/// Returns false with errno set on failure.
+bool connects_to(std::uint16_t port, const sys::Fd& socket) {
+  const sockaddr_in server = loopback(port);
+  return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&server), sizeof server) == 0;
+}
+
 /// A connection that the peer has closed. libpmix treats an error of accept(2) as the end of its port.
 int ended_connection() {
   int ends[2];
@@ -57,8 +63,7 @@ sys::Fd AcceptFilter::dial(std::uint16_t port) {
     const std::lock_guard lock(mutex_);
     expected_.insert(source);
   }
-  const sockaddr_in server = loopback(port);
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&server), sizeof server) != 0) {
+  if (!connects_to(port, socket)) {
     is_expected(source);  // the source port is not expected any more
     return {};
   }
@@ -69,8 +74,7 @@ sys::Fd AcceptFilter::dial(std::uint16_t port) {
 
 bool AcceptFilter::serves(std::uint16_t port, std::chrono::milliseconds longest) {
   const sys::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const sockaddr_in server = loopback(port);
-  if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&server), sizeof server) != 0) return false;
+  if (!socket || !connects_to(port, socket)) return false;
   pollfd closed{socket.get(), POLLIN, 0};
   return sys::poll_until({&closed, 1}, Clock::now() + longest) > 0;
 }
