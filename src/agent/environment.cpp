@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/environment.h"
 #include "place/variables.h"
@@ -28,7 +29,11 @@ constexpr const char* kErrorDirectory = "errors";
 }  // namespace
 
 bool save_environment(const sys::HeldDirectory& directory, char* const* entries) {
-  directory.remove_file(kEnvironmentFile);  // a short name: std::string allocates no memory
+  const int error = directory.remove_file(kEnvironmentFile);  // a short name: std::string allocates no memory
+  if (error != 0 && error != ENOENT) {
+    errno = error;
+    return false;
+  }
   const sys::Fd file = directory.open_file(kEnvironmentFile, O_WRONLY | O_CREAT | O_EXCL, kEnvironmentMode);
   for (; file && *entries; ++entries) {
     if (!sys::write_all(file.get(), *entries) || !sys::write_all(file.get(), "\n")) return false;

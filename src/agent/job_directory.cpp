@@ -63,22 +63,22 @@ int write_file(const sys::HeldDirectory& directory, const std::string& name, std
   return file && sys::write_all(file.get(), bytes) ? 0 : errno;
 }
 
-/// In children. Returns 0 or an errno, also ENOENT; another user's directory stays.
+/// Returns 0 or an errno, also ENOENT; another user's directory stays.
 template <class IsOwn>
-int remove_tree(const std::string& path, IsOwn is_own) {
+int remove_tree(const std::string& path, IsOwn is_own, const Change& change) {
   const auto remove = [&] {
     const sys::HeldPlace place = sys::HeldPlace::of(path);
     return place ? place.directory.remove_directory(place.name, is_own) : errno;
   };
   for (int tries = 1;; ++tries) {
-    const int error = in_child(remove);
+    const int error = change(remove, {});
     if (error == 0 || error == ENOENT || error == ETIMEDOUT || tries == kRemovals) return error;
     std::this_thread::sleep_for(kPause);
   }
 }
 
 std::string not_removed(const std::string& path, int error) {
-  return "cannot remove " + path + ": " + (error == ETIMEDOUT ? "the disk does not respond" : std::strerror(error));
+  return JobDirectory::Failure{error, "cannot remove " + path}.text();
 }
 
 bool is_own(const struct stat& directory) { return directory.st_uid == ::geteuid(); }
@@ -120,10 +120,10 @@ struct JobDirectory::Made {
     std::memcpy(path, new_path.c_str(), new_path.size() + 1);
   }
 
-  int remove() const {
+  int remove(const Change& change) const {
     const bool is_known = facts.st_ino != 0;
-    const int error =
-        remove_tree(path, [&](const struct stat& its) { return is_known ? sys::is_same(its, facts) : is_own(its); });
+    const auto is_expected = [&](const struct stat& its) { return is_known ? sys::is_same(its, facts) : is_own(its); };
+    const int error = remove_tree(path, is_expected, change);
     if (error != ENOENT) return error;
     return is_known ? 0 : ETIMEDOUT;
   }
@@ -187,7 +187,7 @@ std::vector<std::string> JobDirectory::remove() {
   below_.clear();
   for (Made* made : {&made_->files, &made_->memory}) {
     if (made->path[0] == '\0') continue;
-    const int error = made->remove();
+    const int error = made->remove(made == &made_->files ? Change(in_child) : at_once);
     if (error != 0) left.push_back(not_removed(made->path, error));
     if (error == 0 || error == ETIMEDOUT) made->path[0] = '\0';  // the guardian must not wait for the disk, too
   }
@@ -197,7 +197,7 @@ std::vector<std::string> JobDirectory::remove() {
 std::vector<std::string> JobDirectory::remove_left() const {
   std::vector<std::string> left;
   if (job_id_.empty()) return left;
-  for (const std::string& where : {temporary(), std::string(kMemoryDirectories)}) {
+  for (const auto& [where, change] : {std::pair(temporary(), Change(in_child)), {kMemoryDirectories, at_once}}) {
     const sys::HeldDirectory parent = sys::HeldDirectory::open(where);
     if (!parent) continue;
     parent.for_each_entry([&](const dirent& entry) {
@@ -205,7 +205,7 @@ std::vector<std::string> JobDirectory::remove_left() const {
       const bool ours = name.starts_with(kDirectoryPrefix) && name.find(job_id_) != std::string::npos;
       const auto facts = ours ? parent.facts_of(name) : std::nullopt;
       if (!facts || !S_ISDIR(facts->st_mode) || !is_own(*facts)) return true;
-      const int failed = remove_tree(where + '/' + name, is_own);
+      const int failed = remove_tree(where + '/' + name, is_own, change);
       if (failed != 0 && failed != ENOENT) left.push_back(not_removed(where + '/' + name, failed));
       return failed != ETIMEDOUT;
     });

@@ -7,6 +7,8 @@
 // TMPDIR, which may not respond. If the child did not create the directory in time, the name and the owner are enough.
 #pragma once
 
+#include <cerrno>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +31,9 @@ class JobDirectory {
   struct Failure {
     int error;         ///< errno
     std::string what;  ///< the step with its operand
+    std::string text() const {
+      return what + ": " + (error == ETIMEDOUT ? "the disk does not respond" : std::strerror(error));
+    }
   };
   /// Sets the job that owns the files; call before the first file.
   void belong_to(std::string job_id) { job_id_ = std::move(job_id); }

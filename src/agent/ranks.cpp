@@ -108,12 +108,16 @@ void Ranks::start(const wire::Spawn& spawn) {
                         ? ::access((program.directory + "/.").c_str(), X_OK)  // "/.": ENOTDIR for a file
                         : ::faccessat(start->directory, ".", X_OK, 0);
   if (enter != 0) return refuse(spawn.rank, refusal({SpawnStep::directory, errno}, program));
+  // A rank can have removed its directory in an earlier round.
+  const auto facts = dir == dirs_.end() ? std::nullopt : dir->second.directory.facts();
+  if (facts && facts->st_nlink == 0) return refuse(spawn.rank, refusal({SpawnStep::directory, ENOENT}, program));
   // The local agent gets no node variables; they are in the launcher's environment.
   const auto gpus = plan::task_gpus(node_variables_.empty() ? app.asked.env : node_variables_, spawn.local_rank);
   if (gpus) add_missing(start->env, app.asked.env, {*gpus});
   add_missing(start->env, app.asked.env, node_variables_);
   if (has_variables_of_tasks(app.asked.env)) add_missing(start->env, app.asked.env, step_variables_);
   program.error_file = error_files_.add_to(start->env, app.asked.env, spawn.rank);
+  if (not_kept_ && not_kept_->error == ETIMEDOUT) return refuse(spawn.rank, {0, not_kept_->text()});
   if (not_kept_) return refuse(spawn.rank, {not_kept_->error, not_kept_->what});
   auto path = path_of(app, spawn);
   if (!path) return refuse(spawn.rank, path.error());

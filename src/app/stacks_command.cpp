@@ -67,10 +67,13 @@ Result<std::string> ask(const std::string& job_id, bool all) {
   std::vector<sys::AskableJob> jobs = sys::askable_jobs();
   std::erase_if(jobs, [&](const sys::AskableJob& job) { return job.job_id != job_id; });
   if (jobs.empty()) {
-    return fail({.where = job_id,
-                 .what = "unknown job",
-                 .why = "you do not run a job with this id on this machine, or its ranks started less than 1 s ago",
-                 .hint = "run dlaunch stacks to list your jobs"});
+    return fail(
+        {.where = job_id,
+         .what = "unknown job",
+         .why =
+             "you do not run a job with this id on this machine, its ranks started less than 1 s ago, or it waits for "
+             "its next round",
+         .hint = "run dlaunch stacks to list your jobs"});
   }
   const sys::Fd socket = connect_to_launcher(std::move(jobs), until);
   const bool sent = socket && sys::write_all(socket.get(), all ? sys::kWholeQuestion : sys::kQuestion);
@@ -82,8 +85,10 @@ Result<std::string> ask(const std::string& job_id, bool all) {
                  .why = "timed out after " + std::to_string(kAnswerWait.count()) + " s",
                  .hint = "check whether the launcher is suspended (Ctrl-Z); run fg or kill -CONT to continue it"});
   }
+  const bool ended = answer || errno == ECONNRESET || errno == EPIPE || errno == ECONNREFUSED;
   return fail({job_id, "the launcher did not answer",
-               answer ? "the job has just ended, or other clients are waiting" : std::generic_category().message(errno),
+               ended ? "the round or the job has just ended, or other clients are waiting"
+                     : std::generic_category().message(errno),
                "run the command again"});
 }
 

@@ -284,8 +284,8 @@ constexpr OptionSpec kOptions[] = {
     {.names = "env-all", .section = Section::environment,
      .help = "pass all variables to the ranks, as srun does, including RANK, MASTER_ADDR, HOME and DISPLAY",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.whole_environment, v); },
-     .more = "Ranks get all variables of dlaunch's environment, as if -x named them: --env-for does not remove or "
-             "replace these variables. dlaunch still sets SLURM_*. In a job of a batch system, ranks on other hosts "
+     .more = "Ranks get all variables of dlaunch's environment. --env-for does not remove or replace these variables, as "
+             "with -x. dlaunch still sets SLURM_*. In a job of a batch system, ranks on other hosts "
              "also get HOME, DISPLAY and similar variables."},
     {.names = "env-for", .takes = Arity::value, .value_name = "LIST", .section = Section::environment, .joins = true,
      .preference = true, .common = true,
@@ -315,7 +315,7 @@ constexpr OptionSpec kOptions[] = {
      .more = "Fields: {rank} {local_rank} {host} {device} {stream} {time}. Write --label=TEMPLATE. After a space, "
              "dlaunch reads the next word as TEMPLATE only if the word contains '{'. Any other word is the program."},
     {.names = "fold", .takes = Arity::maybe_value, .value_name = "LEVEL", .section = Section::output,
-     .preference = true, .standard = "own on a terminal with more than 8 ranks", .bare = "own",
+     .preference = true, .standard = "own if the output is a terminal and the job has more than 8 ranks", .bare = "own",
      .help = "print equal lines of several ranks once, with the numbers of these ranks; levels:",
      .choices = fold_levels,
      .set_job = set_fold,
@@ -334,8 +334,8 @@ constexpr OptionSpec kOptions[] = {
        return put(o.output.groups, one_of<kGroups>(v.empty() ? "auto" : v == "false" ? "off" : v));
      },
      .more = "The log viewers of GitHub Actions and GitLab fold each group. A group is printed at the end of the rank, "
-             "after 60 s, or after 256 KiB. GitHub does not run the workflow commands in a group. Outside of CI, auto "
-             "has no effect."},
+             "after 60 s, or after 256 KiB. In a group, GitHub shows workflow commands as text, and does not run them. "
+             "Outside of CI, auto has no effect."},
     {.names = "tag-output", .section = Section::output, .preference = true,
      .help = "begin each line with '[1,0]<stdout>:', as Open MPI does",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.output.tag, v); }},
@@ -358,14 +358,14 @@ constexpr OptionSpec kOptions[] = {
              "and so on. dlaunch removes the old DIR.N."},
     {.names = "stdout-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output,
      .common = true,
-     .help = "write each rank's stdout to a file, not to the console: DIR/{rank}.out",
+     .help = "write each rank's stdout to a file (DIR/{rank}.out), not to the console",
      .set_job = [](Options& o, string_view v, Context h) { return set_stream_file(o, output::Stream::out, v, h); },
      .more = "TEMPLATE may end with suffixes: :local=LIST (only for ranks with these local numbers), :append (keep "
              "the old content of the file), :copy (print stdout on the console too). The fields are those of "
              "--output-filename. If several ranks have the same file name, dlaunch writes whole lines to the file. "
              "The option does not change stderr."},
     {.names = "stderr-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output,
-     .help = "write each rank's stderr to a file, not to the console: DIR/{rank}.err",
+     .help = "write each rank's stderr to a file (DIR/{rank}.err), not to the console",
      .set_job = [](Options& o, string_view v, Context h) { return set_stream_file(o, output::Stream::err, v, h); }},
     {.names = "error-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output,
      .help = "let PyTorch write the error of each rank to a file: DIR/{rank}.json",
@@ -424,8 +424,8 @@ constexpr OptionSpec kOptions[] = {
        const auto unit = TRY(bind_unit(o, v));
        return unit.empty() ? Result<void>{} : put(o.request.binding.bind_to, one_of<kBindTo>(unit)); },
      .more = "Append :overload-allowed to let ranks share cores. Append :if-supported to leave the ranks of a host "
-             "unbound if the host has too few cores. With device, a rank gets all cores of the NUMA node next to its "
-             "device on the PCI bus. If this NUMA node is unknown, dlaunch does not bind the rank and prints a note."},
+             "unbound if the host has too few cores. With --bind-to device, a rank gets all cores of the NUMA node that "
+             "is closest to its device. If this NUMA node is unknown, dlaunch does not bind the rank and prints a note."},
     {.names = "use-hwthread-cpus", .section = Section::binding,
      .help = "with --cores-per-rank: bind to hardware threads instead of cores",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.threads_are_cpus, v); },

@@ -104,9 +104,9 @@ All options of dlaunch, in the groups of `dlaunch --help-all`. `dlaunch help TOP
 
 constexpr string_view kOptionsRules =
     R"(- Long names may have one dash or two. The value of an option is the next word, or follows `=`.
-- **Key** `grace`: the configuration file (`grace = 10`) and the variable `DLAUNCH_GRACE=10` can set the option. If the
-  key is a variable, such as `DLAUNCH_FORMAT`, the file cannot set the option. The command line overrides variables;
-  variables override the file.
+- **Key**: the name of the option in the configuration file. For the key `grace`, write `grace = 10` in the file, or set
+  the variable `DLAUNCH_GRACE=10`. If the key is a variable, such as `DLAUNCH_FORMAT`, the file cannot set the option.
+  The command line overrides variables; variables override the file.
 - `--pty=false` turns off a flag that the file or a variable turned on.
 - *Each program*: in `a : b`, each program can have its own value. All other options come before the first program.
 )";

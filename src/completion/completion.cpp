@@ -11,9 +11,9 @@
 #include "cli/preferences.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
-#include "mpirun/arguments.h"
 #include "grammars/command_line.h"
 #include "grammars/launchers.h"
+#include "mpirun/arguments.h"
 #include "mpirun/translate.h"
 
 namespace dlaunch::completion {

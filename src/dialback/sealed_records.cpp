@@ -39,7 +39,7 @@ Sealer::Sealer(const Secret& key) : header_(crypto_secretstream_xchacha20poly130
 Sealer::~Sealer() { ::sodium_memzero(&state_, sizeof state_); }
 
 void Sealer::seal(SealedRecord::Kind kind, std::string_view payload, std::string& out, bool last) {
-  if (payload.size() > kMostRecord) throw std::length_error("dialback::Sealer: a record over kMostRecord");
+  if (payload.size() > kMostRecord) throw std::length_error("dialback::Sealer: a record is longer than kMostRecord");
   out += std::exchange(header_, {});
   const std::string length = length_bytes(payload.size() + kAdded);
   std::string plain(1, static_cast<char>(kind));

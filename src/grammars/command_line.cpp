@@ -4,8 +4,8 @@
 
 #include "base/try.h"
 #include "cli/option_parser.h"
-#include "mpirun/arguments.h"
 #include "grammars/launchers.h"
+#include "mpirun/arguments.h"
 #include "mpirun/translate.h"
 
 namespace dlaunch::cli {

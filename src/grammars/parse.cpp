@@ -14,9 +14,9 @@
 #include "cli/resolved_options.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
-#include "mpirun/arguments.h"
 #include "grammars/launcher_job.h"
 #include "grammars/launchers.h"
+#include "mpirun/arguments.h"
 #include "mpirun/mca.h"
 #include "mpirun/translate.h"
 #include "report/version.h"
@@ -371,7 +371,7 @@ Result<void> check_programs(Verb verb, const std::vector<AppRequest>& apps) {
   return fail({.where = "hosts",
                .what = "unexpected program \"" + apps.front().argv.front() + '"',
                .why = "hosts prints the hosts and starts no program",
-               .hint = "write dlaunch -- hosts to run a program named hosts"});
+               .hint = "run a program named hosts with this command: dlaunch -- hosts"});
 }
 
 /// Adds a note if the only program of the job is a launcher.

@@ -126,7 +126,7 @@ void PmixService::program(const wire::PmixProgram& program) {
 void PmixService::start(const std::string& path) {
   phase_ = Phase::starting;
   const auto directory = files_.make("pmix");
-  if (!directory) return fail(directory.error().what + ": " + std::strerror(directory.error().error), "");
+  if (!directory) return fail(directory.error().text(), "");
   page_.reset(::memfd_create("dlaunch-states", MFD_CLOEXEC));
   states_ = std::make_unique<pmix::States>(page_, job_.first + job_.size + plan::kMostEverSpawned);
   sys::Fd socket;

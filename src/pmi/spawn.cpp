@@ -113,9 +113,10 @@ Result<void> SpawnDraft::ranks(std::string_view count) {
 }
 
 Result<void> SpawnDraft::put(std::string_view value) {
-  if (key_.empty() || key_.size() > kMaxKey || value.size() > kMaxValue) {
+  if (key_.empty() || key_.size() > kMaxKey) {
     return bad_spawn("a spawn request with a key that is empty or too long", key_);
   }
+  if (value.size() > kMaxValue) return bad_spawn("a spawn request with a value that is too long", key_);
   pairs_.push_back(std::exchange(key_, {}));
   pairs_.emplace_back(value);
   return {};

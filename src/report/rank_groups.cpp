@@ -196,11 +196,15 @@ std::string not_started_hint(const NotStarted& status, std::string_view program,
   if (status.what.starts_with("cannot open the rank's std") && status.error != EMFILE && status.error != ENFILE) {
     return output_hint(status.error);
   }
+  // A file of the job, as --save-env.
+  const bool is_file = status.what.starts_with("cannot write ") || status.what.starts_with("cannot create /");
   switch (status.error) {
     case ENOENT:
     case ENOTDIR:
+      if (is_file) return "check that the directory of the file exists on the rank's host";
       return not_found_hint(status, program, wdir, has_path, subcommands);
     case EACCES:
+      if (is_file) return output_hint(status.error);
       return not_executable_hint(program);
     case ENOEXEC:
       return "add a first line such as #!/bin/sh to a script; check a binary's CPU type";

@@ -318,7 +318,6 @@ void add_cause(const Summary& s, const RankGroups& groups, const std::set<int>& 
 
 /// Hosts with a common TMPDIR report the same directory: one line names all of them.
 void add_leftovers(const std::vector<std::string>& leftovers, Lines& lines) {
-  const std::string about = "processes may be left: ";
   const auto directory_at = [](const std::string& left) {
     return std::min(left.find(": cannot remove "), left.size());
   };
@@ -328,9 +327,9 @@ void add_leftovers(const std::vector<std::string>& leftovers, Lines& lines) {
   for (const std::string& left : leftovers) {
     const std::string directory = left.substr(directory_at(left));
     if (directory.empty()) {
-      lines.add(about + left);
+      lines.add("processes may be left: " + left);
     } else if (const auto all = hosts.extract(directory)) {
-      lines.add(about + fold_names(all.mapped()) + directory);
+      lines.add("files may be left: " + fold_names(all.mapped()) + directory);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/text.h"
 #include "stacks/process.h"
 #include "stacks/python.h"
 #include "sys/files.h"
@@ -29,6 +30,22 @@ std::optional<ThreadStack> look_at_thread(pid_t pid, pid_t tid) {
   thread.wait = read_proc(pid, task + "wchan");
   if (thread.wait == "0") thread.wait.clear();
   return thread;
+}
+
+/// A thread in vfork waits for a child, but has the state of a thread that waits for a disk (D). The exec of the child
+/// may wait for a disk.
+void find_states_in_vfork(Sample& sample) {
+  for (ThreadStack& thread : sample.threads) {
+    const std::string_view wait = thread.wait;
+    if (wait != "kernel_clone" && wait != "wait_for_vfork_done" && !wait.ends_with("do_fork")) continue;
+    const std::string children = read_proc(sample.pid, "task/" + std::to_string(thread.tid) + "/children");
+    const auto words = split(children, ' ');
+    const bool for_disk = std::ranges::any_of(words, [](std::string_view child) {
+      const auto stat = parse_stat(read_proc(std::atoi(std::string(child).c_str()), "stat"));
+      return stat && stat->state == 'D';
+    });
+    thread.state = for_disk ? 'D' : 'S';
+  }
 }
 
 /// The switch counts of the main thread, or of all; empty: a thread runs.
@@ -248,6 +265,7 @@ Sample take(pid_t pid, Sampler& sampler) {
   sample.cpu_ms = cpu_of(*before);
   sample.io_bytes = io_of(pid).value_or(-1);
   sample.traced = number_of(read_proc(pid, "status"), "TracerPid").value_or(0) != 0;
+  find_states_in_vfork(sample);
   if (known != nullptr) return sample;
   sample.command = command_of(read_proc(pid, "cmdline", 4096), before->name);
   Budget budget(Sampler::kOfAProcess, sampler.deadline, sampler.budget);
@@ -255,6 +273,7 @@ Sample take(pid_t pid, Sampler& sampler) {
   const std::string program = program_of(pid);
   sample_frames(sample, program, sampler, budget, switch_counts);
   if (program_of(pid) != program) drop_frames_from(sample, 0);  // the mappings belong to the earlier program
+  find_states_in_vfork(sample);                                 // not before: the frames need the kernel's state
   const auto after = parse_stat(read_proc(pid, "stat"));
   if (!after || after->start_time != before->start_time || after->state == 'Z') sample.threads.clear();
   const bool timed_out = std::ranges::any_of(sample.threads, &ThreadStack::timed_out);

@@ -159,12 +159,19 @@ bool HelperProcess::receive(std::string& got) const {
   }
 }
 
-void HelperProcess::kill() {
+void HelperProcess::kill() { signal(SIGKILL); }
+
+void HelperProcess::leave() {
+  owned_ = false;
+  signal(SIGCONT);
+}
+
+void HelperProcess::signal(int number) const {
   siginfo_t unused{};
   if (handle_) {
-    ::syscall(SYS_pidfd_send_signal, handle_.get(), SIGKILL, nullptr, 0);
+    ::syscall(SYS_pidfd_send_signal, handle_.get(), number, nullptr, 0);
   } else if (::waitid(P_PID, static_cast<id_t>(pid_), &unused, WEXITED | WNOHANG | WNOWAIT) == 0) {  // still a child
-    ::kill(pid_, SIGKILL);
+    ::kill(pid_, number);
   }
 }
 

@@ -44,8 +44,8 @@ class HelperProcess {
   HelperProcess& operator=(HelperProcess&&) = delete;
   /// Kills a running child, without waiting for it.
   ~HelperProcess();
-  /// The child goes on after this object.
-  void leave() { owned_ = false; }
+  /// The child goes on after this object, also if a signal has stopped it.
+  void leave();
 
   int pid() const { return pid_; }
   const Fd& in() const { return in_; }    ///< the parent writes; blocking unless changed
@@ -67,6 +67,7 @@ class HelperProcess {
 
  private:
   HelperProcess(int pid, Fd handle, Fd in, Fd out);
+  void signal(int number) const;
 
   int pid_;
   bool owned_ = true;

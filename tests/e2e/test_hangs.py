@@ -5,8 +5,10 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
+import socket
 import subprocess
 import time
 
@@ -309,6 +311,22 @@ class StacksCommand(Case):
             job.send_signal(signal.SIGTERM)
             job.communicate(timeout=TIMEOUT)
         self.assert_exit(self.run_dlaunch("stacks", mine), 2)
+
+    def test_launcher_that_ends_during_a_question(self):
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(f"\0dlaunch/{os.geteuid()}/ending")
+            listener.listen()
+            with self.start("stacks", "ending", stderr=subprocess.PIPE) as command:
+                client = listener.accept()[0]
+                select.select([client], [], [], TIMEOUT)
+                client.close()  # the question is unread, so the client gets ECONNRESET
+                said = command.communicate(timeout=TIMEOUT)[1]
+        self.assertIn(b"the round or the job has just ended", said)
+
+    def test_job_between_two_rounds_is_named(self):
+        result = self.run_dlaunch("stacks", "missing")
+        self.assert_exit(result, 2)
+        self.assertIn(b"or it waits for its next round", result.stderr)
 
 
 class SeveralHosts(HostsCase):

@@ -90,6 +90,16 @@ class Clients(OpenMpiCase):
         self.assertTrue(memory, result)
         self.assertLess(int(memory[1]), 300, result)
 
+    @promise(ENDS, mode=(START, MPI))
+    def test_server_without_its_threads_ends_the_job(self):
+        """With one of these limits, libpmix has no thread that accepts connections, and does not report the failure."""
+        self.dir.chmod(0o777)
+        for limit in range(15, 19):
+            with self.subTest(limit):
+                result = self.run_dlaunch("--timeout", 25, "-n", 4, openmpi("mpi_hello"),
+                                          before=[*support.NOBODY, "prlimit", f"--nproc={limit}"])
+                self.assertNotEqual(result.returncode, 124, result)
+
 
 class Hosts(OpenMpi, mpi_case.EndedFromOutside, HostsCase):
     count = 2

@@ -102,6 +102,18 @@ class OneHost(Case):
         job.terminate()
         job.communicate(timeout=support.TIMEOUT)
 
+    def test_directory_that_a_rank_removed_is_an_error_in_the_next_round(self):
+        for option in ((), ("--save-env",)):
+            for then, said in (("rm -r $PWD", f"cannot enter the working directory {self.dir}/device0: No such file"),
+                               ("rm -f env.log; mkdir env.log",
+                                f"cannot write {self.dir}/device0/env.log: Is a directory" if option else "")):
+                with self.subTest(then, option=option):
+                    result = self.run_dlaunch("--rank-dir", "device{rank}", "-n", 1, "--restarts", 1, *option,
+                                              *sh(f'[ "$DLAUNCH_ROUND" = 1 ] || {{ {then}; exit 3; }}'))
+                    self.assertEqual(result.returncode != 0, bool(said), result)
+                    self.assertIn(said, result.stderr.decode())
+                    self.assertNotIn("PATH", result.stderr.decode())
+
     @promise(LOSES_NOTHING, mode=(STAGING, FILES))
     def test_logs_in_rank_directories(self):
         for word in ("first", "second"):

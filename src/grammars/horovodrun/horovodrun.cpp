@@ -9,9 +9,9 @@
 #include "cli/files.h"
 #include "cli/setters.h"
 #include "cli/values.h"
-#include "mpirun/arguments.h"
 #include "grammars/launcher_job.h"
 #include "grammars/launchers.h"
+#include "mpirun/arguments.h"
 #include "place/variables.h"
 
 namespace dlaunch::cli {

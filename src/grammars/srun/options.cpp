@@ -79,8 +79,8 @@ constexpr LauncherOption kSrunOptions[] = {
         "SRUN_ERROR SLURM_STDERRMODE"),
     of("input i", "PATTERN", "all, none or a rank: `--stdin`; a file name: each rank opens the "
         "file", Support::translated, "SRUN_INPUT SLURM_STDINMODE"),
-    of("open-mode", "MODE", "append adds `:append` to the file names; truncate replaces the "
-        "files", Support::translated, "SLURM_OPEN_MODE"),
+    of("open-mode", "MODE", "`append`: dlaunch adds `:append` to the file names; `truncate`: dlaunch "
+        "replaces the files", Support::translated, "SLURM_OPEN_MODE"),
     of("label l", "", "`--label='{rank}: '`", Support::translated, "SLURM_LABELIO"),
     of("pty", "[=FD]", "`--pty --ranks 0 --stdin 0`: all ranks have a terminal, but dlaunch prints only the output "
         "of rank 0, and only rank 0 reads stdin", Support::translated, {}, "1"),

@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,7 +15,9 @@
 #include <chrono>
 #include <utility>
 
+#include "base/time.h"
 #include "pmix/environment.h"
+#include "sys/io.h"
 
 namespace dlaunch::pmix {
 namespace {
@@ -27,6 +30,12 @@ sockaddr_in loopback(std::uint16_t port) {
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   return address;
+}
+
+/// Returns false with errno set on failure.
+bool connects_to(std::uint16_t port, const sys::Fd& socket) {
+  const sockaddr_in server = loopback(port);
+  return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&server), sizeof server) == 0;
 }
 
 /// A connection that the peer has closed. libpmix treats an error of accept(2) as the end of its port.
@@ -54,14 +63,20 @@ sys::Fd AcceptFilter::dial(std::uint16_t port) {
     const std::lock_guard lock(mutex_);
     expected_.insert(source);
   }
-  const sockaddr_in server = loopback(port);
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&server), sizeof server) != 0) {
+  if (!connects_to(port, socket)) {
     is_expected(source);  // the source port is not expected any more
     return {};
   }
   const int on = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   return socket;
+}
+
+bool AcceptFilter::serves(std::uint16_t port, std::chrono::milliseconds longest) {
+  const sys::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket || !connects_to(port, socket)) return false;
+  pollfd closed{socket.get(), POLLIN, 0};
+  return sys::poll_until({&closed, 1}, Clock::now() + longest) > 0;
 }
 
 bool AcceptFilter::is_expected(std::uint16_t port) {

@@ -7,6 +7,7 @@
 
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -36,6 +37,9 @@ class AcceptFilter {
 
   /// Makes an admitted connection to that port of 127.0.0.1. Empty with errno set.
   sys::Fd dial(std::uint16_t port);
+  /// Whether libpmix accepts connections on the port. libpmix ignores a failure to start the thread that accepts
+  /// connections. admit() closes the tested connection.
+  static bool serves(std::uint16_t port, std::chrono::milliseconds longest);
   /// Returns the descriptor that libpmix gets for an accepted connection.
   static int admit(int accepted);
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <asio/io_context.hpp>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +19,8 @@
 
 namespace dlaunch::pmix {
 namespace {
+
+constexpr std::chrono::seconds kPatience{10};  // for libpmix to accept a connection; shorter than that of the agent
 
 class Bridge {
  public:
@@ -52,6 +55,10 @@ class Bridge {
     const auto port = server_->port();
     if (!port) return give_up(port.error());
     proxy_.emplace(io_, std::move(listener), *port, space, [this](std::string_view of) { return server_->knows(of); });
+    if (!AcceptFilter::serves(*port, kPatience)) {
+      return give_up({"", "libpmix does not accept connections", "",
+                      "set a higher limit of processes: ulimit -u, or pids.max of the cgroup"});
+    }
     link_.send(wire::Ping{});
   }
 

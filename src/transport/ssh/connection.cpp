@@ -65,7 +65,7 @@ Disconnect refused(const Route& route, const KeyVerdict& verdict, const ServerKe
   switch (verdict.kind) {
     case Kind::revoked:
       return {kWhat, "the host's " + shown + " is revoked by " + place(verdict.line),
-              "use another host: a revoked key may be stolen"};
+              "use another host: an attacker may have the revoked key"};
     case Kind::changed:
       return {kWhat, "the host's " + shown + " differs from " + place(verdict.line),
               "check for an attack; if the host was reinstalled, run " + remove};
@@ -88,7 +88,7 @@ std::optional<Disconnect> check_revoked(const Route& route, const ServerKey& key
   if (!route.revoked->has(key.blob, key.sha256)) return std::nullopt;
   return Disconnect{kWhat,
                     "the host's " + key.type + " key " + key.fingerprint + " is revoked by " + route.revoked_file,
-                    "use another host: a revoked key may be stolen"};
+                    "use another host: an attacker may have the revoked key"};
 }
 
 bool ends_in_a_line(const sys::Fd& file) {

@@ -274,7 +274,7 @@ const std::vector<Row>& rows_of_consequences() {
       {"may be left: cannot connect again", R"(processes may be left: (\S+): cannot connect again: (.*))",
        not_connected},
       {"may be left: pid P", R"(processes may be left: (\S+): pid (\d+) \(.*)", pid_left},
-      {"may be left: directory on H", R"(processes may be left: (\S+): cannot remove (/.*): (.*))", nullptr,
+      {"may be left: directory on H", R"(files may be left: (\S+): cannot remove (/.*): (.*))", nullptr,
        "no world has a directory that cannot be removed"},
       {"processes may still run on H",
        R"(processes of the job may still run on (\S+)(?:; this command kills them:|; these commands kill them:))",

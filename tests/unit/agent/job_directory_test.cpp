@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -62,6 +64,28 @@ TEST_F(JobDirectoryTest, IsRemovedWithItsContent) {
   EXPECT_THAT(files_.remove(), IsEmpty());
   EXPECT_TRUE(fs::is_empty(top_ + "/shared"));
   EXPECT_TRUE(fs::exists(top_ + "/private/file"));
+}
+
+TEST_F(JobDirectoryTest, SharedMemoryIsRemovedWithoutAProcess) {
+  const std::string path = "/dev/shm/dlaunch-test-" + std::to_string(::getpid());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
+    const rlimit none{1, 1};
+    if (::setrlimit(RLIMIT_NPROC, &none) != 0 || !files_.make_shared_memory(path)) ::_exit(3);
+    std::ofstream(path + "/file") << "bytes";
+    ::_exit(files_.remove().empty() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_FALSE(fs::exists(path));
+  fs::remove_all(path);
+}
+
+TEST_F(JobDirectoryTest, NamesADiskThatDoesNotRespond) {
+  EXPECT_EQ((JobDirectory::Failure{ETIMEDOUT, "cannot create /d"}.text()),
+            "cannot create /d: the disk does not respond");
 }
 
 TEST_F(JobDirectoryTest, IsRemovedAfterAMomentWithoutDescriptors) {

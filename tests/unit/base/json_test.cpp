@@ -15,7 +15,7 @@ struct Bad {
 
 TEST(Json, ReportsPositionAndReasonOfErrors) {
   const Bad cases[] = {
-      {"", "f:1:1", "missing value: the text ends"},
+      {"", "f:1:1", "missing value: the text ends too early"},
       {"{} {}", "f:1:4", "unexpected text after"},
       {"{}\n\n x", "f:3:2", "unexpected text after"},
       {"{\"a\": 1,\n \"b\": 2,\n \"a\": 3}", "f:3:2", "duplicate key \"a\""},

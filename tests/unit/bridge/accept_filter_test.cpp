@@ -3,6 +3,8 @@
 
 #include <sys/un.h>
 
+#include <thread>
+
 #include "loopback.h"
 
 namespace dlaunch::pmix {
@@ -53,6 +55,14 @@ TEST(AcceptFilter, DialFailsWithoutAListener) {
     free = listener.port;
   }
   EXPECT_FALSE(gate.dial(free));
+}
+
+TEST(AcceptFilter, DetectsThatNobodyAccepts) {
+  const AcceptFilter gate;
+  const Listener listener;
+  EXPECT_FALSE(AcceptFilter::serves(listener.port, std::chrono::milliseconds(50)));
+  std::jthread libpmix([&] { sys::Fd(accepted(listener)), sys::Fd(accepted(listener)); });
+  EXPECT_TRUE(AcceptFilter::serves(listener.port, std::chrono::seconds(10)));
 }
 
 TEST(AcceptFilter, DoesNotFilterOtherSockets) {

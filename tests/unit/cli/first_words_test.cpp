@@ -1,8 +1,8 @@
 // Words that new users type first: dlaunch accepts them, or the error has the option to use.
 #include "base/text.h"
 #include "command_line_fixture.h"
-#include "mpirun/arguments.h"
 #include "grammars/launchers.h"
+#include "mpirun/arguments.h"
 
 namespace dlaunch::cli {
 namespace {

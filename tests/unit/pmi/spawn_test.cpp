@@ -90,7 +90,8 @@ TEST(SpawnReader, RejectsMalformedSpawnRequest) {
   }
   EXPECT_THAT(why({"mcmd=spawn", "preput_val_0=x"}), HasSubstr("a key that is empty or too long"));
   EXPECT_THAT(why({"mcmd=spawn", "preput_key_0=" + std::string(65, 'k'), "preput_val_0=x"}), HasSubstr("too long"));
-  EXPECT_THAT(why({"mcmd=spawn", "preput_key_0=k", "preput_val_0=" + std::string(1025, 'v')}), HasSubstr("too long"));
+  EXPECT_THAT(why({"mcmd=spawn", "preput_key_0=k", "preput_val_0=" + std::string(1025, 'v')}),
+              HasSubstr("value that is too long"));
   EXPECT_THAT(why(std::vector<std::string>(2, "mcmd=spawn")), HasSubstr("command"));
 }
 

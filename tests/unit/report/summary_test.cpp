@@ -80,10 +80,10 @@ TEST(FailureSummary, NamesADirectoryOfSeveralHostsOnce) {
                            "node1: cannot remove /tmp/d: Busy", "node1: cannot remove /tmp/d: Busy",
                            "node2: pid 12 (python3)",           "node1: cannot remove /tmp/e: Busy"};
   EXPECT_EQ(job.summary(),
-            "dlaunch: processes may be left: node[1-2]: cannot remove /tmp/d: Busy\n"
+            "dlaunch: files may be left: node[1-2]: cannot remove /tmp/d: Busy\n"
             "dlaunch: processes may be left: node1: pid 12 (python3)\n"
             "dlaunch: processes may be left: node2: pid 12 (python3)\n"
-            "dlaunch: processes may be left: node1: cannot remove /tmp/e: Busy\n");
+            "dlaunch: files may be left: node1: cannot remove /tmp/e: Busy\n");
 }
 
 TEST(FailureSummary, StartsWithTheCauseAndCountsConsequences) {
@@ -278,6 +278,9 @@ TEST(NotStartedHint, CoversUsualReasons) {
   EXPECT_THAT(not_started_hint({ENOENT, "cannot execute /x"}, "/x", "/", true), HasSubstr("host"));
   EXPECT_THAT(not_started_hint({ENOENT, "cannot enter the working directory /x"}, "a", "/x", true),
               HasSubstr("--wdir"));
+  EXPECT_THAT(not_started_hint({ENOENT, "cannot write /d/env.log"}, "a", "/x", true),
+              HasSubstr("the directory of the"));
+  EXPECT_THAT(not_started_hint({EACCES, "cannot write /d/env.log"}, "a", "/x", true), HasSubstr("may write"));
   EXPECT_EQ(not_started_hint({EIO, "cannot execute x"}, "x", "/", true), "");
   EXPECT_EQ(not_started_hint({EACCES, "cannot execute ./train.py (from /)"}, "./train.py", "/", true),
             "run python3 ./train.py, or make it executable: chmod +x ./train.py");

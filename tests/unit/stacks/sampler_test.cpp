@@ -2,6 +2,7 @@
 #include "stacks/sampler.h"
 
 #include <gmock/gmock.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,8 +27,9 @@ constexpr long kPause = SYS_ppoll;  // pause() of the C library
 /// Waits for signals until it is killed.
 class Sleeper {
  public:
-  Sleeper() : pid_(::fork()) {
+  explicit Sleeper(bool in_vfork = false) : pid_(::fork()) {
     if (pid_ != 0) return;
+    if (in_vfork && ::vfork() == 0) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     std::signal(SIGUSR1, [](int) {});
     for (;;) ::pause();
   }
@@ -94,6 +96,20 @@ TEST(StackSampler, NeverReturnsAPartialStack) {
     timed_out += main.timed_out ? 1 : 0;
   }
   EXPECT_GT(timed_out, 0);
+}
+
+TEST(StackSampler, DistinguishesAThreadInVforkFromOneThatWaitsForADisk) {
+  const Sleeper parent(true);
+  const std::string path = "/proc/" + std::to_string(parent.pid()) + "/wchan";
+  const Time until = Clock::now() + std::chrono::seconds(20);
+  while (sys::read_file(path).value_or("") != "kernel_clone" && Clock::now() < until) ::usleep(1000);
+  Sampler sampler = sampler_until(std::chrono::seconds(20));
+  for (const char* which : {"first", "kept"}) {
+    const Sample sample = take(parent.pid(), sampler);
+    ASSERT_TRUE(sample.alive()) << which;
+    EXPECT_EQ(sample.threads.front().state, 'S') << which;
+    EXPECT_EQ(state_of(sample.threads.front()), "blocked in kernel_clone") << which;
+  }
 }
 
 TEST(StackSampler, ReusesTheSampleOfAThreadThatDidNotRun) {

@@ -73,6 +73,25 @@ TEST(HelperProcess, IgnoresTheSignalsOfItsParent) {
   EXPECT_TRUE(helper->wait(std::chrono::seconds(10)));
 }
 
+TEST(HelperProcess, GoesOnAfterAStop) {
+  const Pipe result = make_pipe();
+  auto helper = HelperProcess::start(
+      [&](HelperProcess::Ends ends) {
+        char none = 0;
+        (void)!::read(ends.in, &none, 1);
+        write_all(result.write.get(), "end");
+      },
+      HelperProcess::Inherited::closed, {result.write.get()});
+  ASSERT_TRUE(helper);
+  ASSERT_EQ(::kill(helper->pid(), SIGSTOP), 0);
+  int status = 0;
+  ASSERT_EQ(::waitpid(helper->pid(), &status, WUNTRACED), helper->pid());
+  helper->leave();
+  helper.reset();
+  pollfd ended{result.read.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&ended, 1, 10'000), 1);
+}
+
 /// The result of `test` in a child that cannot open a pidfd, as on Linux before 5.3.
 bool holds_without_pidfd(const std::function<bool()>& test) {
   const pid_t pid = ::fork();
