@@ -124,7 +124,7 @@ constexpr RefusedOption kRefused[] = {
     {"kill-on-bad-exit K", "a failed rank ends the job", "remove the option; use --on-failure continue for -K0"},
     {"wait W", "", "use --wait-after-first TIME"},
     {"unbuffered u", "", "use --raw"},
-    {"multi-prog", "", "use --app FILE with a line -n N PROGRAM for each program"},
+    {"multi-prog", "", "use --app FILE; each line of FILE has the form: -n N PROGRAM"},
     {"job-name J", "jobs of dlaunch do not have names", "remove the option, or use -x SLURM_JOB_NAME=NAME"},
     {"test-only", "", "use --dry-run"},
     {"ntasks-per-gpu", "", "use -n devices for one rank per device"},

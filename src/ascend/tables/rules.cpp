@@ -135,9 +135,9 @@ void check_server_order(const Table& table, Findings& findings) {
   for (const auto& [rank, server] : by_rank) {
     if (last && server->id < last->id) {
       complain(*server, "server_id",
-               "the ranks of server " + json::described(json::Json::string(server->id)) + " begin at " +
-                   std::to_string(rank) + ", but server " + json::described(json::Json::string(last->id)) +
-                   " has lower ranks: ranks must follow the order of server_id",
+               "wrong order of ranks: server " + json::described(json::Json::string(server->id)) + " begins at rank " +
+                   std::to_string(rank) + ", after the ranks of server " +
+                   json::described(json::Json::string(last->id)) + ": sort the servers by the text of server_id",
                findings);
     }
     last = server;

@@ -146,7 +146,7 @@ class SrunStreams {
     for (const ParsedOption* given : {out, err}) {
       if (is_all(given) || !is_rank(*given)) continue;
       if (given == err || !is_all(err)) {
-        return refuse_option(*given, "not supported: one stream of one rank", "",
+        return refuse_option(*given, "not supported: printing only stdout or only stderr of one rank", "",
                              "use dlaunch's --ranks N to print both streams of rank N");
       }
       job_.add(*given, "ranks", given->value);

@@ -103,9 +103,8 @@ TEST(Rules, ReportInvalidRanks) {
         "$.server_list[1].device[1].rank_id: invalid rank \"9\": the ranks of a server must be consecutive"}},
       {"not in the order of server_id",
        table_text({{"10.0.0.9"}, {"10.0.0.10"}}),
-       {"$.server_list[1].server_id: the ranks of server \"10.0.0.10\" begin at 8, but server \"10.0.0.9\" has lower "
-        "ranks: "
-        "ranks must follow the order of server_id"}},
+       {"$.server_list[1].server_id: wrong order of ranks: server \"10.0.0.10\" begins at rank 8, after the ranks of "
+        "server \"10.0.0.9\": sort the servers by the text of server_id"}},
   };
   for (const Case& test : cases) EXPECT_EQ(findings_of(test.text), test.findings) << test.what;
 }
