@@ -114,7 +114,7 @@ struct Outcome {
   std::optional<Preempted> preempted = {};  ///< set also with another final cause
   std::string detail;
   std::vector<LostHost> lost_hosts;    ///< in the order of the reports
-  std::vector<std::string> leftovers;  ///< processes whose end could not be confirmed, per host
+  std::vector<std::string> leftovers;  ///< processes whose end was not confirmed, and files that were not removed
   std::vector<int> swept;              ///< lost hosts that had ranks; a sweep confirmed that no process is left
   std::vector<int> ended_by_manager;   ///< lost hosts where the resource manager ends the job and starts no agent
   std::vector<Unswept> unswept;        ///< these hosts are also in `leftovers`

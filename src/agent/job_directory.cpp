@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/environment.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "sys/fd.h"
 #include "sys/helper_process.h"
@@ -78,7 +79,7 @@ int remove_tree(const std::string& path, IsOwn is_own, const Change& change) {
 }
 
 std::string not_removed(const std::string& path, int error) {
-  return JobDirectory::Failure{error, "cannot remove " + path}.text();
+  return JobDirectory::Failure{error, std::string(kCannotRemove) + path}.text();
 }
 
 bool is_own(const struct stat& directory) { return directory.st_uid == ::geteuid(); }

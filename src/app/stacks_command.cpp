@@ -70,9 +70,7 @@ Result<std::string> ask(const std::string& job_id, bool all) {
     return fail(
         {.where = job_id,
          .what = "unknown job",
-         .why =
-             "you do not run a job with this id on this machine, its ranks started less than 1 s ago, or it waits for "
-             "its next round",
+         .why = "you do not run this job on this machine; or the job is in its first second or between two rounds",
          .hint = "run dlaunch stacks to list your jobs"});
   }
   const sys::Fd socket = connect_to_launcher(std::move(jobs), until);

@@ -2,9 +2,11 @@
 // words for a lack of memory. With the entries of the environment by which a sweep finds the processes of a job.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "dlaunch/error.h"
 
@@ -15,6 +17,16 @@ inline constexpr std::string_view kProgram = "program \"";             // + the 
 inline constexpr std::string_view kNotInPath = "\": not found in PATH";
 inline constexpr std::string_view kCannotEnter = "cannot enter ";  // + a directory
 inline constexpr std::string_view kCannotEnterWorkingDirectory = "cannot enter the working directory ";  // + its path
+
+inline constexpr std::string_view kCannotRemove = "cannot remove ";  // + its path
+
+/// The position of ": cannot remove PATH…" in a text about a file that is left on a host; npos: a process is left.
+inline size_t find_left_file(std::string_view left) { return left.find(": cannot remove "); }
+
+/// The number of processes among the processes and files that are left on hosts.
+inline size_t left_processes(const std::vector<std::string>& left) {
+  return static_cast<size_t>(std::ranges::count(left, std::string_view::npos, find_left_file));
+}
 
 /// After kCannotExecute and the path, before the interpreter's name.
 inline constexpr std::string_view kMissingInterpreter = ": missing interpreter ";

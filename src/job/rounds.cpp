@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "job/failure_line.h"
 
@@ -47,7 +48,8 @@ bool may_start_later(const Outcome& outcome) {
 }  // namespace
 
 std::string Rounds::refusal(const Outcome& outcome, int spares) const {
-  if (outcome.leftovers.size() > outcome.unswept.size()) return "some processes of the failed round may be left";
+  if (left_processes(outcome.leftovers) > outcome.unswept.size())
+    return "some processes of the failed round may be left";
   if (!policy_.shrink && outcome.lost_hosts.size() > static_cast<std::size_t>(spares)) {
     const std::string lost = outcome.lost_hosts.front().name + " is lost";
     return spares == 0

@@ -33,15 +33,17 @@ std::optional<int> attempt_of(const std::string& path) {
   return record["attempt"].get<int>();
 }
 
-/// Renames the record of an earlier attempt.
+/// Renames the record of an earlier attempt. If another file has the name, the name gets a number.
 void keep_record(const std::string& path, int attempt, sys::HelperProcess::Ends ends) {
   const sys::HeldPlace place = sys::HeldPlace::of(path);
   const auto facts = place ? place.directory.facts_of(place.name) : std::nullopt;
   if (!facts || !S_ISREG(facts->st_mode)) return;
   const int earlier = attempt_of(path).value_or(attempt - 1);
   if (earlier == attempt) return;
-  const std::string kept = kept_record(place.name, earlier);
-  if (!place.directory.facts_of(kept) && !ends.gave_up()) place.directory.rename(place.name, kept);
+  const std::string name = kept_record(place.name, earlier);
+  std::string kept = name;
+  for (int number = 2; place.directory.facts_of(kept); ++number) kept = name + '.' + std::to_string(number);
+  if (!ends.gave_up()) place.directory.rename(place.name, kept);
 }
 
 /// Sends nothing after a success.

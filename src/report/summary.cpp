@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/environment.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "job/preemption.h"
 #include "report/lines.h"
@@ -318,9 +319,7 @@ void add_cause(const Summary& s, const RankGroups& groups, const std::set<int>& 
 
 /// Hosts with a common TMPDIR report the same directory: one line names all of them.
 void add_leftovers(const std::vector<std::string>& leftovers, Lines& lines) {
-  const auto directory_at = [](const std::string& left) {
-    return std::min(left.find(": cannot remove "), left.size());
-  };
+  const auto directory_at = [](const std::string& left) { return std::min(find_left_file(left), left.size()); };
   std::map<std::string, std::vector<std::string>> hosts;  // by directory
   for (const std::string& left : leftovers)
     hosts[left.substr(directory_at(left))].push_back(left.substr(0, directory_at(left)));
@@ -337,7 +336,8 @@ void add_leftovers(const std::vector<std::string>& leftovers, Lines& lines) {
 /// The time after which all processes had ended, if this was noticeably later than the cause, or than the end that the
 /// line of a preemption states.
 void add_end(const Summary& s, Lines& lines) {
-  const bool known = s.outcome.leftovers.empty() && s.outcome.ended_by_manager.empty() && s.unswept_before.empty();
+  const bool known =
+      left_processes(s.outcome.leftovers) == 0 && s.outcome.ended_by_manager.empty() && s.unswept_before.empty();
   if (!s.ended || !known || !any_started(s.outcome)) return;
   const Duration told = s.elapsed + (s.outcome.cause == job::Cause::preempted ? s.outcome.preempted->used : Duration{});
   if (*s.ended - told >= kNoticeable) lines.add("all processes had ended after " + duration_text(*s.ended));

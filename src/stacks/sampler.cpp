@@ -32,17 +32,21 @@ std::optional<ThreadStack> look_at_thread(pid_t pid, pid_t tid) {
   return thread;
 }
 
+bool is_vfork(std::string_view wait) {
+  return wait == "kernel_clone" || wait == "wait_for_vfork_done" || wait.ends_with("do_fork");
+}
+
 /// A thread in vfork waits for a child, but has the state of a thread that waits for a disk (D). The exec of the child
 /// may wait for a disk.
 void find_states_in_vfork(Sample& sample) {
   for (ThreadStack& thread : sample.threads) {
-    const std::string_view wait = thread.wait;
-    if (wait != "kernel_clone" && wait != "wait_for_vfork_done" && !wait.ends_with("do_fork")) continue;
+    if (!is_vfork(thread.wait)) continue;
     const std::string children = read_proc(sample.pid, "task/" + std::to_string(thread.tid) + "/children");
     const auto words = split(children, ' ');
     const bool for_disk = std::ranges::any_of(words, [](std::string_view child) {
-      const auto stat = parse_stat(read_proc(std::atoi(std::string(child).c_str()), "stat"));
-      return stat && stat->state == 'D';
+      const pid_t pid = std::atoi(std::string(child).c_str());
+      const auto stat = parse_stat(read_proc(pid, "stat"));
+      return stat && stat->state == 'D' && !is_vfork(read_proc(pid, "wchan"));
     });
     thread.state = for_disk ? 'D' : 'S';
   }

@@ -153,6 +153,14 @@ class OnOneHost(PreemptedCase, Case):
             self.assertEqual((record["attempt"], record["exit_code"]), (number, number))
         self.assertFalse((self.dir / "logs.1").exists())
 
+    @promise(LOSES_NOTHING, mode=(PREEMPTION, FILES))
+    def test_record_of_an_earlier_attempt_gets_a_free_name(self):
+        (self.dir / "r.json.attempt.0").write_text("another file\n")
+        for number in (0, 1):
+            self.attempt({"DLAUNCH_ATTEMPT": str(number)}, code=number)
+        self.assertEqual((self.dir / "r.json.attempt.0").read_text(), "another file\n")
+        self.assertEqual(json.loads((self.dir / "r.json.attempt.0.2").read_text())["attempt"], 0)
+
     def test_attempts_are_counted_without_a_counter_of_the_batch_system(self):
         for restarted, number in ((0, 0), (1, 1), (1, 2)):
             self.attempt({"SGE_ROOT": "/sge", "JOB_ID": "5", "RESTARTED": str(restarted)}, code=number)

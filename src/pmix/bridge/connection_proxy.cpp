@@ -76,7 +76,8 @@ bool AcceptFilter::serves(std::uint16_t port, std::chrono::milliseconds longest)
   const sys::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket || !connects_to(port, socket)) return false;
   pollfd closed{socket.get(), POLLIN, 0};
-  return sys::poll_until({&closed, 1}, Clock::now() + longest) > 0;
+  char none = 0;
+  return sys::poll_until({&closed, 1}, Clock::now() + longest) > 0 && ::read(socket.get(), &none, 1) == 0;
 }
 
 bool AcceptFilter::is_expected(std::uint16_t port) {

@@ -56,7 +56,7 @@ class Bridge {
     if (!port) return give_up(port.error());
     proxy_.emplace(io_, std::move(listener), *port, space, [this](std::string_view of) { return server_->knows(of); });
     if (!AcceptFilter::serves(*port, kPatience)) {
-      return give_up({"", "libpmix does not accept connections", "",
+      return give_up({"", "libpmix does not accept connections", "it has too few threads, or the host is overloaded",
                       "set a higher limit of processes: ulimit -u, or pids.max of the cgroup"});
     }
     link_.send(wire::Ping{});

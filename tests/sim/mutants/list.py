@@ -121,7 +121,8 @@ MUTANTS = [
            killed_by="nothing left"),
     # job/rounds.h
     mutant("restart_on_leftovers", "job/rounds.cpp",
-           'if (outcome.leftovers.size() > outcome.unswept.size()) return "some processes of the failed round may be left";', "",
+           """if (left_processes(outcome.leftovers) > outcome.unswept.size())
+    return "some processes of the failed round may be left";""", "",
            killed_by="one process of a rank"),
     mutant("no_wait_for_lost_host", "job/rounds.cpp",
            "verdict.start_at = std::max(now + wait, all_gone_by_);",

@@ -182,6 +182,8 @@ TEST(Rounds, DoesNotRestartWithoutCleanHosts) {
   outcome = failed(0, 1);
   outcome.leftovers.emplace_back("host0: pid 12 (python3)");
   EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1)).why_not, HasSubstr("processes of the failed round"));
+  outcome.leftovers = {"host0: cannot remove /tmp/dlaunch-1-2: Device or resource busy"};
+  EXPECT_TRUE(Rounds({}, 5).ended(outcome, seconds(1)).again) << "a file that is left";
 }
 
 TEST(Rounds, LostHostRequiresASpareHost) {
