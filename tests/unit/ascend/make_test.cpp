@@ -142,7 +142,7 @@ TEST(Make, RejectsPlansThatHcclWouldMisread) {
     return table ? std::string() : to_text(table.error());
   };
   EXPECT_THAT(error(plan_of({{0, 0}, {1, 0}, {0, 1}, {1, 1}}, 2), facts), HasSubstr("must be consecutive"));
-  EXPECT_THAT(error(plan_of({{0, 0}, {1, 0}}, 2), {facts[1], facts[0]}), HasSubstr("order of server_id"));
+  EXPECT_THAT(error(plan_of({{0, 0}, {1, 0}}, 2), {facts[1], facts[0]}), HasSubstr("order of ranks"));
   EXPECT_THAT(error(plan_of({{0, 0}, {0, -1}}, 1), {facts[0]}), HasSubstr("rank 1: missing device"));
   EXPECT_THAT(error(plan_of({{0, 0}, {0, 0}}, 1), {facts[0]}), HasSubstr("device_id: duplicate value: also"));
   EXPECT_THAT(error(plan_of({{0, 0}, {1, 0}}, 2), {facts[0]}), HasSubstr("missing addresses: only 1 of 2 hosts"));

@@ -40,14 +40,13 @@ Clock::duration time_of_close(std::optional<int> status) {
   Local local(job_id, kGrace, files, [](const std::string&) {});
   plan::Host host;
   host.local = true;
-  {
-    const auto connection = local.open(host);
-    EXPECT_TRUE(connection);
-  }  // the agent ends with its link
+  auto connection = local.open(host);
+  EXPECT_TRUE(connection);
   const auto children = sys::descendants();
   const auto agent = std::ranges::find(children, ::getpid(), &sys::Process::parent);
   EXPECT_NE(agent, children.end());
   if (agent == children.end()) return {};
+  connection->stream.reset();  // the agent ends with its link
   ::waitpid(agent->pid, nullptr, 0);
   if (status) local.reaped(agent->pid, *status);
   const pid_t rank = stubborn_rank(job_id);
