@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/shared_texts.h"
 #include "sys/held_directory.h"
 #include "sys/shared_object.h"
 
@@ -32,7 +33,7 @@ class JobDirectory {
     int error;         ///< errno
     std::string what;  ///< the step with its operand
     std::string text() const {
-      return what + ": " + (error == ETIMEDOUT ? "the disk does not respond" : std::strerror(error));
+      return what + ": " + (error == ETIMEDOUT ? std::string(kDiskIsSilent) : std::strerror(error));
     }
   };
   /// Sets the job that owns the files; call before the first file.

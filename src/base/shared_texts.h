@@ -23,9 +23,14 @@ inline constexpr std::string_view kCannotRemove = "cannot remove ";  // + its pa
 /// The position of ": cannot remove PATH…" in a text about a file that is left on a host; npos: a process is left.
 inline size_t find_left_file(std::string_view left) { return left.find(": cannot remove "); }
 
-/// The number of processes among the processes and files that are left on hosts.
+inline constexpr std::string_view kDiskIsSilent = "the disk does not respond";
+
+/// The number of texts about processes among the texts about processes and files that are left on hosts. A file whose
+/// disk does not respond counts: a process waits for the disk.
 inline size_t left_processes(const std::vector<std::string>& left) {
-  return static_cast<size_t>(std::ranges::count(left, std::string_view::npos, find_left_file));
+  return static_cast<size_t>(std::ranges::count_if(left, [](std::string_view each) {
+    return find_left_file(each) == std::string_view::npos || each.ends_with(kDiskIsSilent);
+  }));
 }
 
 /// After kCannotExecute and the path, before the interpreter's name.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "sys/held_directory.h"
 
@@ -28,7 +29,7 @@ Error killed_error(const std::string& step, const std::string& oom) {
 Error no_answer(const std::string& step) {
   return {.where = "",
           .what = "cannot " + step,
-          .why = "the disk does not respond",
+          .why = std::string(kDiskIsSilent),
           .hint = "use a path on a disk that responds",
           .exit_code = kExitOutput};
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "base/shared_texts.h"
 
 namespace dlaunch::output {
 namespace {
@@ -144,7 +145,7 @@ Result<void> StandardStreams::hangs(File& file, Lost lost) {
   const std::string process = "process " + std::to_string(file.relay.pid());
   const bool all = lost == Lost::nothing;
   return fail({"", "cannot write " + std::string(name_of(file.stream)),
-               std::string("the disk does not respond") + (all ? "" : ", and the end of the output is lost"),
+               std::string(kDiskIsSilent) + (all ? "" : ", and the end of the output is lost"),
                all ? "wait for the end of " + process + ", which writes the remaining output"
                    : "check the file system; " + process + " still writes the earlier output",
                kExitOutput});

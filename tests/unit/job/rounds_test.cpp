@@ -184,6 +184,8 @@ TEST(Rounds, DoesNotRestartWithoutCleanHosts) {
   EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1)).why_not, HasSubstr("processes of the failed round"));
   outcome.leftovers = {"host0: cannot remove /tmp/dlaunch-1-2: Device or resource busy"};
   EXPECT_TRUE(Rounds({}, 5).ended(outcome, seconds(1)).again) << "a file that is left";
+  outcome.leftovers = {"host0: cannot remove /tmp/dlaunch-1-2: the disk does not respond"};
+  EXPECT_FALSE(Rounds({}, 5).ended(outcome, seconds(1)).again) << "a process waits for the disk";
 }
 
 TEST(Rounds, LostHostRequiresASpareHost) {
