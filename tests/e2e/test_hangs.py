@@ -326,7 +326,7 @@ class StacksCommand(Case):
     def test_job_between_two_rounds_is_named(self):
         result = self.run_dlaunch("stacks", "missing")
         self.assert_exit(result, 2)
-        self.assertIn(b"or it waits for its next round", result.stderr)
+        self.assertIn(b"or between two rounds", result.stderr)
 
 
 class SeveralHosts(HostsCase):
