@@ -183,13 +183,9 @@ Result<End> run_options(const cli::Options& asked, const place::Place& place, St
                         spdlog::logger& log, const std::vector<std::string>& read_files,
                         transport::Transport* nodes = nullptr) {
   if (connects(asked)) TRY(launcher::check_least_limits());
-  const auto limit = asked.policy.timeout;
-  const cli::ReadLimit reads{limit ? Clock::now() + *limit : Time::max(), asked.policy.timeout_exit_code};
-  session::FactFinder finder(asked.request.environment, [reads](const std::string& path) -> Result<std::string> {
-    auto text = cli::read_whole_file(path, reads);
-    if (!text) return fail(std::move(text.error().error));
-    return *std::move(text);
-  });
+  const auto read_text = [limit = cli::ReadLimit::of(asked.policy.timeout, asked.policy.timeout_exit_code)](
+                             const std::string& path) { return cli::read_text(path, limit); };
+  session::FactFinder finder(asked.request.environment, read_text);
   const settle::SettledJob job =
       TRY(finder.settle([&](const settle::Facts& facts) { return settle::settle_job(asked, place, facts); }));
   const cli::Options& options = job.options;

@@ -158,7 +158,8 @@ Result<MadeTable> make_on_this_host(const RanktableMake& command) {
 
 /// The hosts of these options.
 Result<plan::Allocation> choose_hosts(const cli::Options& options, const place::Place& place) {
-  return session::FactFinder(options.request.environment, cli::read_text).settle([&](const settle::Facts& facts) {
+  const auto read_text = [](const std::string& path) { return cli::read_text(path); };
+  return session::FactFinder(options.request.environment, read_text).settle([&](const settle::Facts& facts) {
     return settle::choose_hosts(options.hosts, place, {}, facts);
   });
 }

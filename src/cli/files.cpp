@@ -138,8 +138,8 @@ tl::expected<std::string, Unreadable> read_whole_file(const std::string& path, c
   }
 }
 
-Result<std::string> read_text(const std::string& path) {
-  auto text = read_whole_file(path);
+Result<std::string> read_text(const std::string& path, const ReadLimit& limit) {
+  auto text = read_whole_file(path, limit);
   if (!text) return fail(std::move(text.error().error));
   return *std::move(text);
 }

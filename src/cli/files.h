@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,11 @@ struct Unreadable {
 };
 
 struct ReadLimit {
+  /// The limit of a job whose time begins now.
+  static ReadLimit of(std::optional<std::chrono::milliseconds> timeout, int exit_code) {
+    return {timeout ? Clock::now() + *timeout : Time::max(), exit_code};
+  }
+
   Time until = Time::max();            ///< the end of the job's time limit
   int exit_code = kExitTimeout;        ///< after `until`
   std::chrono::seconds fifo_wait{30};  ///< for new data of a FIFO
@@ -30,7 +36,7 @@ using ReadFile = std::function<tl::expected<std::string, Unreadable>(const std::
 /// Reads a file of at most 16 MiB, without the byte order mark of UTF-8. Waits for new data of a FIFO or terminal.
 tl::expected<std::string, Unreadable> read_whole_file(const std::string& path, const ReadLimit& limit = {});
 /// As read_whole_file(), for callers without a special case for missing files.
-Result<std::string> read_text(const std::string& path);
+Result<std::string> read_text(const std::string& path, const ReadLimit& limit = {});
 
 struct TextLine {
   std::string_view text;  ///< without its end, CRLF or LF

@@ -309,8 +309,7 @@ void limit_reads(Grammar grammar, const ParsedOption* timeout, ProcessContext& c
   Options options;
   if (!timeout || !timeout->spec->set_job(options, timeout->value, context)) return;
   settle_personality(grammar, {}, options);  // sets the exit code
-  const auto limit = options.policy.timeout;
-  context.read_limit = {limit ? Clock::now() + *limit : Time::max(), options.policy.timeout_exit_code};
+  context.read_limit = ReadLimit::of(options.policy.timeout, options.policy.timeout_exit_code);
 }
 
 /// The job's options in effect, and the user's preferences.

@@ -26,24 +26,19 @@ std::vector<bool> RoundHosts::spares(bool or_not_yet) const {
 
 int RoundHosts::spares() const { return static_cast<int>(std::ranges::count(spares(true), true)); }
 
-/// The number of planned hosts if `name` is not one of these.
-int RoundHosts::find(const std::string& name) const {
+std::optional<int> RoundHosts::find(const std::string& name) const {
   const auto at = std::ranges::find(planned_.hosts, name, [](const auto& each) { return each.host.name; });
+  if (at == planned_.hosts.end()) return std::nullopt;
   return static_cast<int>(at - planned_.hosts.begin());
 }
 
-bool RoundHosts::is_planned(const std::string& name) const {
-  return find(name) < static_cast<int>(planned_.hosts.size());
-}
-
 std::vector<job::LostHost> RoundHosts::needed(std::vector<job::LostHost> hosts) const {
-  std::erase_if(hosts, [this](const job::LostHost& host) { return !is_planned(host.name); });
+  std::erase_if(hosts, [this](const job::LostHost& host) { return !find(host.name); });
   return hosts;
 }
 
 Result<std::string> RoundHosts::choose(const job::Outcome& outcome, const std::string& guilty, int round) {
-  round_ = round;
-  moves_.clear();
+  std::string moves;
   for (plan::PlannedHost& host : planned_.hosts) {  // before the start of its ranks, a host has no directories for them
     if (!outcome.started_at && host.since_round == round - 1) ++host.since_round;
   }
@@ -52,7 +47,12 @@ Result<std::string> RoundHosts::choose(const job::Outcome& outcome, const std::s
   links_.keep(links);  // without the hosts that spawns had added
   std::vector<std::string> without;
   for (const job::LostHost& lost : outcome.lost_hosts) {
-    if (!is_planned(lost.name) || replace(lost.name)) continue;
+    const auto host = find(lost.name);
+    if (!host) continue;
+    if (const auto move = replace(*host, round)) {
+      moves += *move;
+      continue;
+    }
     if (policy_.shrink && plan_without_) {
       without.push_back(lost.name);
       continue;
@@ -63,17 +63,16 @@ Result<std::string> RoundHosts::choose(const job::Outcome& outcome, const std::s
                  .hint = "add spare hosts with the same devices",
                  .exit_code = outcome.exit_code});
   }
-  if (is_planned(guilty)) replace(guilty);
-  if (!without.empty()) {
-    auto shrunk = shrink(without);
-    if (!shrunk) shrunk.error().exit_code = outcome.exit_code;
-    TRY(shrunk);
-  }
-  return moves_;
+  if (const auto host = find(guilty)) moves += replace(*host, round).value_or("");
+  if (without.empty()) return moves;
+  auto shrunk = shrink(without, round);
+  if (shrunk) return moves + *shrunk;
+  shrunk.error().exit_code = outcome.exit_code;
+  return shrunk;
 }
 
 /// Continues the job without these hosts.
-Result<void> RoundHosts::shrink(const std::vector<std::string>& lost) {
+Result<std::string> RoundHosts::shrink(const std::vector<std::string>& lost, int round) {
   std::vector<int> gone;
   std::vector<int> links;
   for (int link = 0; link < links_.size(); ++link) {
@@ -82,33 +81,31 @@ Result<void> RoundHosts::shrink(const std::vector<std::string>& lost) {
     (is_lost ? gone : links).push_back(link);
   }
   auto plan = TRY(plan_without_(planned_, gone));
-  for (plan::PlannedHost& host : plan.hosts) host.since_round = round_;  // ranks change their hosts
+  for (plan::PlannedHost& host : plan.hosts) host.since_round = round;  // ranks change their hosts
   plan.replacements = std::move(planned_.replacements);
   planned_ = std::move(plan);
   links_.keep(links);
   std::string names;
   for (const std::string& name : lost) names += (names.empty() ? "" : ", ") + name;
-  moves_ += message("", "the job continues without " + names + ", with " + count(planned_.ranks.size(), "rank") +
-                            " on " + count(planned_.hosts.size(), "host"));
-  return {};
+  return message("", "the job continues without " + names + ", with " + count(planned_.ranks.size(), "rank") + " on " +
+                         count(planned_.hosts.size(), "host"));
 }
 
-/// The spare host's link takes the number of the lost host's link, which is closed. Returns false if no spare host
-/// fits.
-bool RoundHosts::replace(const std::string& name) {
-  const int host = find(name);
+/// The spare host's link takes the number of the lost host's link, which is closed. Returns a line about the move;
+/// nullopt: no spare host fits.
+std::optional<std::string> RoundHosts::replace(int host, int round) {
   const auto first = static_cast<int>(planned_.hosts.size());
   auto spare = plan::find_replacement(planned_, host, spares(false));
   if (!spare) spare = plan::find_replacement(planned_, host, spares(true));
-  if (!spare) return false;
-  planned_ = plan::with_replacement(std::move(planned_), host, *spare, round_);
+  if (!spare) return std::nullopt;
+  const std::string lost = planned_.host(host).host.name;
+  planned_ = plan::with_replacement(std::move(planned_), host, *spare, round);
   std::vector<int> links(static_cast<size_t>(links_.size()));
   std::iota(links.begin(), links.end(), 0);
   links[static_cast<size_t>(host)] = first + *spare;
   links.erase(links.begin() + first + *spare);
   links_.keep(links);
-  moves_ += message("", planned_.host(host).host.name + " takes the ranks of " + name);
-  return true;
+  return message("", planned_.host(host).host.name + " takes the ranks of " + lost);
 }
 
 }  // namespace dlaunch::session

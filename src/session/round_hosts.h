@@ -2,6 +2,7 @@
 // planned without the lost hosts (Policy::shrink). Owned by JobRun; the links and the policy must outlive the object.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,17 +33,14 @@ class RoundHosts {
 
  private:
   std::vector<bool> spares(bool or_not_yet) const;
-  int find(const std::string& name) const;
-  bool is_planned(const std::string& name) const;
-  bool replace(const std::string& name);
-  Result<void> shrink(const std::vector<std::string>& lost);
+  std::optional<int> find(const std::string& name) const;
+  std::optional<std::string> replace(int host, int round);
+  Result<std::string> shrink(const std::vector<std::string>& lost, int round);
 
   plan::Plan planned_;
   launcher::Hosts& links_;
   const job::Policy& policy_;
   const PlanWithout plan_without_;
-  int round_ = 0;
-  std::string moves_;
 };
 
 }  // namespace dlaunch::session

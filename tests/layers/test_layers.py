@@ -27,8 +27,8 @@ NOT_GUARDED = {  # file: reason
 MANAGER_VARIABLE = r"\b(?:SLURM_|SLURMD_|SRUN_|PBS_|LSB_|FLUX_|PE_HOSTFILE|SGE_|COBALT_|PALS_|AWS_BATCH_|NHOSTS)"
 # The body of a commit that raises a limit has the reason. A commit that reaches a lower figure lowers the limit.
 FIGURES = {
-    "lines of src and include": 84_477,
-    "lines of src/app": 1_583,
+    "lines of src and include": 84_474,
+    "lines of src/app": 1_577,
     "files outside cli and grammars with a function that changes options": 0,
     "source files that connect by TCP": 1,
     "definitions of is_loopback": 1,

@@ -219,7 +219,7 @@ MUTANTS = [
            "  links_.keep(links);  // without the hosts that spawns had added\n", "",
            killed_by="no crash"),
     mutant("host_of_a_spawn_needs_a_spare", "session/round_hosts.cpp",
-           "  std::erase_if(hosts, [this](const job::LostHost& host) { return !is_planned(host.name); });\n", "",
+           "  std::erase_if(hosts, [this](const job::LostHost& host) { return !find(host.name); });\n", "",
            killed_by="restarts"),
     mutant("long_lease_of_a_spawns_host", "launcher/frames.cpp", "settings.policy.shrink || is_added;",
            "settings.policy.shrink || (is_added && false);",
