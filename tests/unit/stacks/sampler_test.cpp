@@ -29,7 +29,11 @@ class Sleeper {
  public:
   explicit Sleeper(bool in_vfork = false) : pid_(::fork()) {
     if (pid_ != 0) return;
-    if (in_vfork && ::vfork() == 0) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const pid_t parent = ::getpid();
+    if (in_vfork && ::vfork() == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (::getppid() != parent) ::_exit(0);  // the parent was killed before prctl()
+    }
     std::signal(SIGUSR1, [](int) {});
     for (;;) ::pause();
   }
@@ -48,7 +52,9 @@ class Sleeper {
     const auto pauses = [&] { return rest && rest->call.starts_with(std::to_string(kPause) + ' '); };
     while ((!pauses() || rest == before) && Clock::now() < until) {
       ::usleep(1000);
-      rest = switch_count_of(pid_, pid_);
+      const auto stat = parse_stat(sys::read_file("/proc/" + std::to_string(pid_) + "/stat").value_or(""));
+      const bool sleeps = stat && stat->state == 'S';  // not preempted at the start of pause()
+      rest = sleeps ? switch_count_of(pid_, pid_) : std::nullopt;
     }
     return rest;
   }
